@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lowering hands to the planner: a node of the graph as dispatches of named kernels.
+//
+// Lowering knows kernels and shapes, and nothing of Vulkan; the planner knows memory, variants and
+// barriers, and nothing of operators. Which bindings a kernel reads and writes is not said here: the
+// planner takes it from the blob's own reflection (readonly, writeonly).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "spirkiln/model_format.hpp"
+#include "spirkiln/result.hpp"
+
+namespace spirkiln {
+
+// N x H x W x C of one tensor; stored as vectors() vectors of four lanes (model_format.hpp).
+struct Dims {
+  std::uint32_t n = 1, h = 1, w = 1, c = 1;
+  std::uint32_t c4() const { return (c + 3) / 4; }
+  std::uint64_t pixels() const { return std::uint64_t{n} * h * w; }
+  std::uint64_t vectors() const { return pixels() * c4(); }
+  bool operator==(const Dims&) const = default;
+};
+
+// What lowering may know of a device: numbers, never names.
+struct DeviceTraits {
+  std::uint32_t subgroup_size = 32;
+  std::uint32_t max_invocations = 128;     // of one workgroup
+  std::uint32_t max_group_size[3] = {128, 128, 64};
+  std::uint32_t max_group_count[3] = {65535, 65535, 65535};
+  std::uint32_t shared_bytes = 16384;
+  std::uint64_t max_storage_range = 1u << 27;
+  bool software = false;  // a CPU driver: no cache-line coalescing, barriers are costly
+};
+
+enum class BufferKind : std::uint8_t {
+  kInput,    // index: the node's index-th input tensor (the residual is the last one)
+  kOutput,   // the node's output tensor
+  kConst,    // index: the node's index-th constant. kHalfPair arrives in the storage type of the
+             // variant (sfpvec4), kFloat32 as vec4
+  kScratch,  // index into Lowered::scratch_bytes
+  kBytesIn,  // the caller's picture, one uint a pixel (lower_input only)
+  kFloatsOut // the caller's result, tight fp32 N x H x W x C (lower_output only)
+};
+struct BufferRef {
+  BufferKind kind;
+  std::uint32_t index = 0;
+};
+
+struct AxisChoice {  // a value of one of the kernel's own axes; the manifest's default otherwise
+  std::string_view axis;
+  std::string_view value;
+};
+struct SpecChoice {  // by the constant's name in the kernel; unnamed ones keep their defaults
+  std::string_view name;
+  std::uint32_t bits;
+};
+
+inline constexpr std::uint32_t kMaxPushWords = 32;  // 128 bytes: what every device has
+
+struct Dispatch {
+  std::string_view kernel;  // static storage
+  std::vector<AxisChoice> axes;
+  std::vector<BufferRef> buffers;  // bindings 0, 1, 2, ... of set 0
+  std::vector<SpecChoice> specs;
+  std::array<std::uint32_t, kMaxPushWords> push{};
+  std::uint32_t push_words = 0;
+  std::array<std::uint32_t, 3> groups{1, 1, 1};
+  std::array<std::uint32_t, 3> local_size{0, 0, 0};  // 0: the kernel's own; else its local-size constants
+
+  void push_u32(std::uint32_t v) { push.at(push_words++) = v; }
+  void push_f32(float v) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &v, sizeof bits);
+    push_u32(bits);
+  }
+};
+
+struct Lowered {
+  std::vector<Dispatch> dispatches;           // in order; each may depend on all before it
+  std::vector<std::uint64_t> scratch_bytes;   // buffers that live only within this node
+};
+
+struct LowerRequest {
+  const model::Node& node;
+  std::vector<Dims> inputs;  // as the node lists them, residual included
+  Dims output;
+  const DeviceTraits& traits;
+};
+
+// Errors: kUnsupported with the operator's name and the shape when no kernel can take it.
+Result<Lowered> lower_node(const LowerRequest& request);
+// Picture bytes to the input tensor; scale and shift as in ModelHeader.
+Result<Lowered> lower_input(const Dims& input, const float scale[4], const float shift[4],
+                            const DeviceTraits& traits);
+// A tensor to tight floats for the caller.
+Result<Lowered> lower_output(const Dims& output, const DeviceTraits& traits);
+
+}  // namespace spirkiln

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C++ API of libspirkiln: a device, a packed model, and a graph that runs one on the other.
+//
+// Ownership: objects are cheap handles to shared state; a Graph keeps its Device and Model alive.
+// Threads: every function may be called from any thread; runs of one Graph are serialised inside.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "spirkiln/result.hpp"
+
+namespace spirkiln {
+
+struct DeviceInfo {
+  std::uint32_t index = 0;  // what DeviceOptions::index takes
+  std::string name;
+  std::string driver;       // driver name and version text
+  std::string type;         // "discrete", "integrated", "virtual", "cpu", "other"
+  std::uint32_t api_version = 0;  // VK_MAKE_API_VERSION
+  std::uint32_t vendor_id = 0, device_id = 0;
+  std::uint64_t device_local_bytes = 0;
+  bool storage16 = false, float16 = false, uniform_storage16 = false, int16 = false, int64 = false;
+  std::uint32_t subgroup_size = 0;
+};
+
+struct DeviceOptions {
+  std::optional<std::uint32_t> index;  // else $SPIRKILN_DEVICE (index or part of a name), else the
+                                       // best: discrete, integrated, virtual, cpu
+  std::string name;                    // part of a device name; empty: any
+  bool validation = false;             // load VK_LAYER_KHRONOS_validation; also $SPIRKILN_VALIDATION=1
+  MessageCallback message;
+};
+
+// All devices of all drivers. Errors: kNoVulkan naming every library that was tried.
+Result<std::vector<DeviceInfo>> list_devices(const MessageCallback& message = {});
+
+class Device {
+ public:
+  static Result<Device> open(const DeviceOptions& options = {});
+  const DeviceInfo& info() const;
+  // Validation messages of error or warning severity so far (0 without validation).
+  std::uint64_t validation_message_count() const;
+
+  struct State;
+  const std::shared_ptr<State>& state() const { return state_; }
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+class Model {
+ public:
+  // Errors: kIo; kCorrupt naming what is wrong (magic, version, size, checksum, field).
+  static Result<Model> open(const std::string& path);
+  static Result<Model> from_bytes(std::vector<std::byte> bytes, std::string name);
+
+  struct State;
+  const std::shared_ptr<const State>& state() const { return state_; }
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+// N pictures of H x W pixels, four bytes each: B, G, R, validity (0: the pixel counts as padding and
+// enters the graph as 0). Rows are tight.
+struct Pictures {
+  std::uint32_t n = 0, h = 0, w = 0;
+  std::span<const std::uint8_t> bytes;  // n * h * w * 4
+};
+
+// Tight fp32, N x H x W x C (channels innermost).
+struct TensorF32 {
+  std::uint32_t n = 0, h = 0, w = 0, c = 0;
+  std::vector<float> values;
+};
+
+struct GraphOptions {
+  // "fp32", "fp16p", "fp16pa", "fp16s", "fp16sa": only this form of each kernel. Empty: the
+  // environment's $SPIRKILN_VARIANT, else the best that the device may run.
+  std::string variant;
+  std::size_t max_plans = 32;  // shapes kept ready, least recently used go first
+  MessageCallback message;
+};
+
+struct RunTimings {
+  double plan_ms = 0;     // 0 when the plan was cached
+  double upload_ms = 0, gpu_ms = 0, download_ms = 0;
+  std::uint32_t dispatches = 0;
+};
+
+class Graph {
+ public:
+  static Result<Graph> create(const Device& device, const Model& model,
+                              const GraphOptions& options = {});
+  // Runs the graph on pictures; outputs in the model's order. Errors leave the graph usable.
+  Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings = nullptr);
+  // The form that kernels of this graph use, for messages: "fp16s" and so on.
+  std::string variant() const;
+  std::uint64_t device_bytes() const;  // weights and plans held now
+
+  struct State;
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace spirkiln

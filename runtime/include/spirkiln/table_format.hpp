@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stored form of a kernel table: written by the generator, read by the runtime.
+//
+// A table is one little-endian block, aligned to 16 bytes: a TableHeader, then sections of plain
+// structs, then zstd frames that hold SPIR-V words. Every offset counts bytes from the start of the
+// table. A string is an offset into the string section, where it ends with a NUL byte; offset 0 is
+// the empty string. Equal blobs are stored once; several variants may name one blob.
+#pragma once
+
+#include <cstdint>
+
+namespace spirkiln::table {
+
+inline constexpr char kMagic[8] = {'S', 'P', 'K', 'T', 'A', 'B', 'L', 'E'};
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kNone = 0xffffffffu;
+
+// `count` structs (bytes for strings and frame data) beginning at `offset`.
+struct Section {
+  std::uint32_t offset;
+  std::uint32_t count;
+};
+
+struct TableHeader {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t header_bytes;  // sizeof(TableHeader)
+  std::uint64_t total_bytes;
+  std::uint64_t checksum;      // XXH3_64bits of the bytes behind the header
+  std::uint32_t tool_version;  // string: "spirkiln 0.1.0, glslang ..., spirv-tools ..."
+  std::uint32_t name;          // string: --name of the bake
+  Section strings;
+  Section kernels;       // KernelEntry, sorted by name
+  Section variants;      // VariantEntry, grouped by kernel, best first
+  Section axis_values;   // AxisValue
+  Section blobs;         // BlobEntry
+  Section frames;        // FrameEntry
+  Section capabilities;  // uint32_t, spv::Capability, ascending in each blob
+  Section extensions;    // uint32_t, strings
+  Section bindings;      // BindingEntry, ascending (set, binding) in each blob
+  Section specs;         // SpecEntry, ascending id in each blob
+  Section frame_data;    // bytes
+};
+
+enum class Storage : std::uint8_t { kFp32 = 0, kFp16Packed = 1, kFp16 = 2, kBf16Packed = 3, kBf16 = 4 };
+enum class Arithmetic : std::uint8_t { kFp32 = 0, kFp16 = 1 };
+enum class Resource : std::uint8_t { kBuffer = 0, kImage = 1 };
+enum class Int8 : std::uint8_t { kNone = 0, kPacked = 1, kStorage = 2 };
+
+struct KernelEntry {
+  std::uint32_t name;  // string, e.g. "gemm_nc"
+  std::uint32_t first_variant;
+  std::uint32_t variant_count;
+  std::uint32_t source_hash;  // low half of XXH3 of the source text, for messages only
+};
+
+// One value of one of the kernel's own axes (DIRECT=1, ...).
+struct AxisValue {
+  std::uint32_t axis;   // string
+  std::uint32_t value;  // string
+};
+
+struct VariantEntry {
+  std::uint32_t name;  // string, e.g. "gemm_nc_fp16sa_direct"
+  std::uint32_t kernel;
+  std::uint32_t blob;
+  std::uint32_t first_axis_value;
+  std::uint32_t axis_value_count;
+  Storage storage;
+  Arithmetic arithmetic;
+  Resource resource;
+  Int8 int8;
+};
+
+enum BlobFlags : std::uint32_t {
+  kUsesSubgroupOps = 1u << 0,
+  kUsesCooperativeMatrix = 1u << 1,
+  kUnoptimised = 1u << 2,  // the optimiser failed and the manifest allows that
+};
+
+struct BlobEntry {
+  std::uint64_t hash;  // XXH3_64bits of the words as stored
+  std::uint32_t frame;
+  std::uint32_t offset;  // bytes into the decoded frame, multiple of 4
+  std::uint32_t bytes;   // multiple of 4
+  std::uint32_t spirv_version;   // as in the module's second word, e.g. 0x00010000
+  std::uint32_t vulkan_version;  // VK_API_VERSION_1_x it was validated for
+  std::uint32_t flags;           // BlobFlags
+  std::uint32_t first_capability, capability_count;
+  std::uint32_t first_extension, extension_count;
+  std::uint32_t first_binding, binding_count;
+  std::uint32_t first_spec, spec_count;
+  std::uint32_t push_bytes;    // size of the push-constant block, 0 without one
+  std::uint32_t shared_bytes;  // workgroup memory at the default specialization values
+  std::uint32_t local_size[3];     // default values
+  std::uint32_t local_size_id[3];  // SpecId of each, kNone where it is fixed
+};
+
+struct FrameEntry {
+  std::uint32_t offset;  // of the zstd frame, from the start of the table
+  std::uint32_t packed_bytes;
+  std::uint32_t raw_bytes;
+  std::uint32_t reserved;
+};
+
+enum class BindingKind : std::uint16_t {
+  kStorageBuffer = 0,
+  kUniformBuffer = 1,
+  kStorageImage = 2,
+  kSampledImage = 3,  // combined image and sampler
+};
+enum BindingFlags : std::uint16_t { kReadOnly = 1, kWriteOnly = 2 };
+
+struct BindingEntry {
+  std::uint16_t set;
+  std::uint16_t binding;
+  BindingKind kind;
+  std::uint16_t flags;
+};
+
+enum class SpecType : std::uint32_t { kInt = 0, kUint = 1, kFloat = 2, kBool = 3 };
+
+struct SpecEntry {
+  std::uint32_t id;
+  std::uint32_t name;  // string, taken before names are stripped
+  SpecType type;
+  std::uint32_t default_bits;
+};
+
+static_assert(sizeof(TableHeader) == 40 + 11 * sizeof(Section));
+static_assert(sizeof(KernelEntry) == 16 && sizeof(VariantEntry) == 24 && sizeof(AxisValue) == 8);
+static_assert(sizeof(BlobEntry) == 96 && sizeof(FrameEntry) == 16);
+static_assert(sizeof(BindingEntry) == 8 && sizeof(SpecEntry) == 16);
+
+}  // namespace spirkiln::table
