@@ -1,0 +1,243 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs the Debian packages that Spirkiln is built from, and nothing when all are there.
+# Tested on Debian 12; written for Debian 13 and Ubuntu 24.04 as well (untested there).
+set -euo pipefail
+
+usage() {
+  cat <<'USAGE'
+Usage: scripts/setup.sh [--check] [--lint]
+
+Installs what the build, the main job and the tests need, with apt-get, as root or through sudo.
+On Debian 12, Catch2 3, Meson and the lavapipe driver come from bookworm-backports, which is
+added from this machine's own package source. Everything is said on stderr.
+
+  --check   change nothing: report what is missing, exit 1 if something is
+  --lint    also the format and lint tools that the test command uses
+  --help    this text
+USAGE
+}
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+die() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
+
+check_only=no
+lint=no
+for arg in "$@"; do
+  case $arg in
+    --check) check_only=yes ;;
+    --lint) lint=yes ;;
+    -h | --help) usage; exit 0 ;;
+    *) die "unknown option '$arg' (see --help)" ;;
+  esac
+done
+
+command -v dpkg-query >/dev/null || die "no dpkg-query here: this script knows Debian and Ubuntu only; \
+the package names in it say what to install elsewhere"
+
+# One package a word; NAME>=VERSION where an older one is known not to do.
+packages=(
+  # compiler and build
+  g++ pkg-config git ninja-build 'meson>=1.1' cmake binutils xz-utils zstd
+  # generator: GLSL front end, optimiser, validator, cross compiler (dump), second compiler
+  glslang-dev glslang-tools glslc spirv-tools spirv-headers libspirv-cross-c-shared-dev
+  # programs and formats
+  libcli11-dev libfmt-dev libtomlplusplus-dev libzstd-dev libxxhash-dev
+  # runtime: headers, loader, a driver that needs no GPU, validation
+  libvulkan-dev libvulkan1 vulkan-tools vulkan-validationlayers 'mesa-vulkan-drivers'
+  # OCR pipeline, CPU backend, model packer
+  libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libdnnl-dev
+  libprotobuf-dev protobuf-compiler libonnx-dev
+  # tests and the pages that they read
+  'catch2>=3' python3 python3-pil
+  fonts-dejavu-core fonts-liberation fonts-wqy-microhei fonts-wqy-zenhei
+)
+# The formatter's version is pinned: another one lays out the same code differently.
+if [[ $lint == yes ]]; then packages+=(clang-format-19 clang-tidy-19 shellcheck); fi
+# Debian's npm conflicts with an upstream Node, so any npm that is there already is used.
+if ! command -v npm >/dev/null; then packages+=(npm); fi
+
+# shellcheck source=/dev/null
+. /etc/os-release
+backports=
+case "${ID:-}:${VERSION_ID:-}" in
+  debian:12)
+    backports=bookworm-backports
+    # Debian 12's own lavapipe (22.3) lacks what the 16-bit variants need.
+    packages=("${packages[@]/#mesa-vulkan-drivers/mesa-vulkan-drivers>=25}")
+    ;;
+  debian:13) ;;
+  ubuntu:24.04) say "Ubuntu 24.04 is written for but untested" ;;
+  *) say "${PRETTY_NAME:-this system} is unknown to this script; trying the Debian names" ;;
+esac
+
+# Packages whose files moved between releases: the file decides, the names are tried in order.
+moved=(
+  '/usr/include/spirv-tools/libspirv.hpp spirv-tools-dev libspirv-tools-dev'
+  '/usr/include/spirv_cross/spirv_msl.hpp libspirv-cross-dev spirv-cross-dev'
+)
+
+# Fills missing (not there) and outdated (there, but too old) in one dpkg-query call.
+missing=()
+outdated=()
+find_missing() {
+  local -A have=()
+  local name version status spec least
+  missing=()
+  outdated=()
+  while read -r status version name; do
+    if [[ $status == installed ]]; then have[$name]=$version; fi
+  done < <(dpkg-query -W -f '${db:Status-Status} ${Version} ${Package}\n' \
+    "${packages[@]%%>=*}" 2>/dev/null || true)
+  for spec in "${packages[@]}"; do
+    name=${spec%%>=*}
+    least=
+    if [[ $spec == *'>='* ]]; then least=${spec##*>=}; fi
+    version=${have[$name]-}
+    if [[ -z $version ]]; then
+      missing+=("$name")
+    elif [[ -n $least ]] && dpkg --compare-versions "$version" lt "$least"; then
+      outdated+=("$name")
+    fi
+  done
+}
+
+missing_files() {
+  local entry
+  for entry in "${moved[@]}"; do
+    if [[ ! -e ${entry%% *} ]]; then printf '%s\n' "$entry"; fi
+  done
+}
+
+find_missing
+if [[ $check_only == yes ]]; then
+  for name in "${missing[@]}"; do say "missing: $name"; done
+  for name in "${outdated[@]}"; do say "too old: $name"; done
+  lost=$(missing_files)
+  if [[ -n $lost ]]; then while read -r file _; do say "missing file: $file"; done <<<"$lost"; fi
+  if ((${#missing[@]} + ${#outdated[@]})) || [[ -n $lost ]]; then exit 1; fi
+  say "everything is installed"
+  exit 0
+fi
+if ((${#missing[@]} + ${#outdated[@]} == 0)) && [[ -z $(missing_files) ]]; then exit 0; fi
+
+as_root=()
+if ((EUID != 0)); then
+  command -v sudo >/dev/null || die "packages are missing (${missing[*]} ${outdated[*]}): \
+run this as root, or install sudo"
+  as_root=(sudo)
+fi
+
+apt() {
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+    -o DPkg::Lock::Timeout=600 -o Acquire::Retries=3 "$@" </dev/null >&2
+}
+
+# Prints, in deb822 form, a copy of this machine's entry for suite $1 under the name of suite $2.
+# Prints nothing where $2 is there already.
+source_entry_for() {
+  local files=() file
+  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list \
+    /etc/apt/sources.list.d/*.sources; do
+    if [[ -r $file ]]; then files+=("$file"); fi
+  done
+  if ((${#files[@]} == 0)); then return 0; fi
+  awk -v suite="$1" -v wanted="$2" '
+    function has(list, word,   parts, n, i) {
+      n = split(list, parts, /[ \t]+/)
+      for (i = 1; i <= n; i++) if (parts[i] == word) return 1
+      return 0
+    }
+    function add(types, uris, suites, components, signed_by, rest) {
+      if (!has(types, "deb")) return
+      if (has(suites, wanted)) found = 1
+      if (has(suites, suite) && entry == "") {
+        entry = "Types: deb\nURIs:" uris "\nSuites: " wanted "\nComponents: main\n"
+        if (signed_by != "") entry = entry "Signed-By:" signed_by "\n"
+        if (rest != "") entry = entry rest
+      }
+    }
+    function end_stanza() {
+      if (enabled !~ /^[ \t]*(no|false|0|off)/) {
+        rest = ("trusted" in f) ? "Trusted:" f["trusted"] "\n" : ""
+        add(f["types"], f["uris"], f["suites"], f["components"], f["signed-by"], rest)
+      }
+      delete f; field = ""; enabled = ""
+    }
+    FNR == 1 { end_stanza(); deb822 = (FILENAME ~ /\.sources$/) }
+    /^[ \t]*#/ { next }
+    deb822 && /^[ \t]*$/ { end_stanza(); next }
+    deb822 && /^[ \t]/ { if (field != "") f[field] = f[field] "\n" $0; next }
+    deb822 {
+      at = index($0, ":"); field = tolower(substr($0, 1, at - 1)); f[field] = substr($0, at + 1)
+      if (field == "enabled") enabled = f[field]
+      next
+    }
+    $1 == "deb" {
+      line = $0; sub(/^[ \t]*deb[ \t]+/, "", line); signed_by = ""; rest = ""
+      if (match(line, /^\[[^]]*\][ \t]*/)) {
+        options = substr(line, 2, index(line, "]") - 2); line = substr(line, RLENGTH + 1)
+        n = split(options, o, /[ \t]+/)
+        for (i = 1; i <= n; i++) {
+          if (o[i] ~ /^signed-by=/) signed_by = " " substr(o[i], 11)
+          if (o[i] ~ /^trusted=/) rest = "Trusted: " substr(o[i], 9) "\n"
+        }
+      }
+      n = split(line, w, /[ \t]+/)
+      add("deb", " " w[1], w[2], "main", signed_by, rest)
+    }
+    END { end_stanza(); if (!found) printf "%s", entry; exit (found || entry != "") ? 0 : 1 }
+  ' "${files[@]}"
+}
+
+added=/etc/apt/sources.list.d/spirkiln-backports.sources
+if [[ -n $backports ]]; then
+  entry=$(source_entry_for "${backports%-backports}" "$backports") ||
+    die "no package source for ${backports%-backports} in /etc/apt to copy for $backports: \
+add $backports by hand and run this again"
+  if [[ -n $entry ]]; then
+    say "adding $backports in $added"
+    printf '# Written by scripts/setup.sh from the entry for %s.\n%s\n' \
+      "${backports%-backports}" "$entry" | "${as_root[@]}" tee "$added" >/dev/null
+  fi
+fi
+
+say "installing: ${missing[*]} ${outdated[*]}"
+apt update || die "apt-get update failed (see above)"
+
+from_release=()
+from_backports=()
+for name in "${missing[@]}" "${outdated[@]}"; do
+  if [[ -n $backports && $name =~ ^(catch2|meson|mesa-vulkan-drivers)$ ]]; then
+    from_backports+=("$name")
+  else
+    from_release+=("$name")
+  fi
+done
+if ((${#from_release[@]})); then
+  apt install --no-install-recommends "${from_release[@]}" || die "apt-get install failed (see above)"
+fi
+if ((${#from_backports[@]})); then
+  apt install --no-install-recommends -t "$backports" "${from_backports[@]}" ||
+    die "apt-get install from $backports failed (see above)"
+fi
+
+# Releases that split development files off: take the first name that apt knows.
+while read -r file names; do
+  if [[ -z $file ]]; then continue; fi
+  for name in $names; do
+    if [[ -n $(apt-cache madison "$name" 2>/dev/null) ]]; then
+      apt install --no-install-recommends "$name" || die "apt-get install $name failed (see above)"
+      break
+    fi
+  done
+  if [[ ! -e $file ]]; then die "$file is in no package that this script knows (tried: $names)"; fi
+done <<<"$(missing_files)"
+
+hash -r
+find_missing
+if ((${#missing[@]} + ${#outdated[@]})); then
+  die "still missing or too old after the installation: ${missing[*]} ${outdated[*]}"
+fi
+say "done"
