@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Language extensions that a variant needs. No other place of the dialect asks for one.
+#if NCNN_fp16_storage && NCNN_fp16_packed
+#error NCNN_fp16_storage and NCNN_fp16_packed exclude each other
+#endif
+#if NCNN_fp16_arithmetic && !NCNN_fp16_storage && !NCNN_fp16_packed
+#error NCNN_fp16_arithmetic needs NCNN_fp16_storage or NCNN_fp16_packed
+#endif
+
+#if NCNN_fp16_storage
+#extension GL_EXT_shader_16bit_storage : require
+#endif
+#if NCNN_fp16_arithmetic
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#endif
