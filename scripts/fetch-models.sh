@@ -94,6 +94,7 @@ faults_in "$temp/models" || die "$package does not hold the files that this proj
 # Each rename is atomic, so an interrupted run leaves whole files only.
 for file in "$temp"/models/*; do
   chmod 0644 "$file"
+  touch "$file"
   mv -f "$file" "$folder/"
 done
 say "the models are in $folder"
