@@ -13,3 +13,13 @@
 #define afpvec8 mat2x4
 #define afpmat4 mat4
 #endif
+
+// Accumulators (an addition of ours): float in every variant unless the kernel's `acc` axis says
+// afp. A sum over hundreds of products loses digits in fp16 that no epilogue brings back.
+#if SPIRKILN_acc_afp
+#define acp afp
+#define acpvec4 afpvec4
+#else
+#define acp float
+#define acpvec4 vec4
+#endif
