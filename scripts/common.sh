@@ -1,0 +1,32 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
+# Shared by the commands in this folder; sourced, never run. Expects `me` (the command's name).
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=${SPIRKILN_BUILD:-$root/build}
+
+say() { printf '%s: %s\n' "${me:?}" "$*" >&2; }
+die() { printf '%s: error: %s\n' "${me:?}" "$*" >&2; exit 1; }
+
+# Installs what is missing (with "$@" for setup.sh), fetches the models, configures the build.
+# Silent and quick where all that is done.
+prepare() {
+  "$root/scripts/setup.sh" "$@" || die "the set-up failed"
+  local models
+  models=$("$root/scripts/fetch-models.sh") || die "the models could not be fetched"
+  if [[ ! -f $build/build.ninja ]]; then
+    say "configuring $build"
+    meson setup "$build" "$root" -Dmodels="$models" </dev/null >&2 || die "meson setup failed"
+  elif [[ $(cat "$build/models-folder" 2>/dev/null) != "$models" ]]; then
+    say "the models are now in $models"
+    meson configure "$build" -Dmodels="$models" </dev/null >&2 || die "meson configure failed"
+  else
+    return 0
+  fi
+  printf '%s\n' "$models" >"$build/models-folder"
+}
+
+# Builds the given targets, or everything; says nothing where there is nothing to do.
+build_targets() {
+  ninja -C "$build" --quiet "$@" </dev/null >&2 || die "the build failed"
+}

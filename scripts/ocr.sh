@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The main job by one command: whatever set-up is missing, then text out of pictures.
+set -euo pipefail
+me=ocr
+# shellcheck source=scripts/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+usage() {
+  cat <<'USAGE'
+Usage: scripts/ocr.sh [PICTURE...] [OPTION...]
+
+Installs what is missing, fetches the models, bakes the kernels, builds and reads the pictures.
+Recognised lines are all that goes to stdout. Options go to spirkiln-ocr (its own --help lists
+them). Without an argument it reads a page that it renders itself.
+USAGE
+}
+if [[ $# -eq 1 && ($1 == -h || $1 == --help) && ! -x $build/tools/ocr/spirkiln-ocr ]]; then
+  usage
+  exit 0
+fi
+
+# shellcheck disable=SC2119  # not this script's arguments
+prepare
+build_targets tools/ocr/spirkiln-ocr packs
+
+if (($# == 0)); then
+  sample=$build/sample
+  if [[ ! -f $sample/page_000.png ]]; then
+    say "no picture was named: rendering a sample page"
+    "$root/scripts/make-pages" --out "$sample" --count 1 --seed 1 </dev/null >&2 ||
+      die "the sample page could not be rendered"
+  fi
+  set -- "$sample/page_000.png"
+fi
+exec "$build/tools/ocr/spirkiln-ocr" "$@"

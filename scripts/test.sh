@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Set-up, build, every test. The last line is "N passed, N failed" with what Meson recorded.
+set -euo pipefail
+me='test'
+# shellcheck source=scripts/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+usage() {
+  cat <<'USAGE'
+Usage: scripts/test.sh [--suite NAME]... [MESON_TEST_ARGUMENT...]
+
+Installs what is missing, fetches the models, builds everything and runs all tests; arguments go
+to `meson test`. Ends with a line "N passed, N failed" and fails when anything failed.
+USAGE
+}
+case ${1:-} in -h | --help) usage; exit 0 ;; esac
+
+prepare --lint
+say "building"
+build_targets all
+
+log=$build/meson-logs/testlog.json
+rm -f "$log"
+status=0
+meson test -C "$build" --no-rebuild --print-errorlogs "$@" </dev/null || status=$?
+[[ -s $log ]] || die "meson test ran nothing (exit status $status)"
+
+# One JSON object a line, each with one test's result.
+/usr/bin/python3 - "$log" "$status" <<'PYTHON'
+import json
+import sys
+
+counts = {"passed": 0, "failed": 0, "skipped": 0}
+kinds = {"OK": "passed", "EXPECTEDFAIL": "passed", "SKIP": "skipped"}
+with open(sys.argv[1], encoding="utf-8") as lines:
+    for line in lines:
+        counts[kinds.get(json.loads(line)["result"], "failed")] += 1
+status = int(sys.argv[2])
+if status != 0 and counts["failed"] == 0:
+    counts["failed"] = 1  # meson itself failed
+text = "{passed} passed, {failed} failed".format(**counts)
+if counts["skipped"]:
+    text += ", {skipped} skipped".format(**counts)
+print(text, flush=True)
+sys.exit(1 if counts["failed"] or counts["passed"] == 0 else 0)
+PYTHON
