@@ -1,0 +1,93 @@
+#version 450
+// SPDX-License-Identifier: Apache-2.0
+// Up to eight tensors one behind the other along the channels. One invocation a vector of the
+// output: it fetches each lane from the input that the lane falls into, so that no two invocations
+// write one vector even where channel counts are no multiples of four.
+
+#include "grid.glsl"
+#include "epilogue.glsl"
+
+layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
+
+layout(binding = 0) readonly buffer x0_blob { sfpvec4 x0_data[]; };
+layout(binding = 1) readonly buffer x1_blob { sfpvec4 x1_data[]; };
+layout(binding = 2) readonly buffer x2_blob { sfpvec4 x2_data[]; };
+layout(binding = 3) readonly buffer x3_blob { sfpvec4 x3_data[]; };
+layout(binding = 4) readonly buffer x4_blob { sfpvec4 x4_data[]; };
+layout(binding = 5) readonly buffer x5_blob { sfpvec4 x5_data[]; };
+layout(binding = 6) readonly buffer x6_blob { sfpvec4 x6_data[]; };
+layout(binding = 7) readonly buffer x7_blob { sfpvec4 x7_data[]; };
+layout(binding = 8) readonly buffer residual_blob { sfpvec4 residual_data[]; };
+layout(binding = 9) writeonly buffer out_blob { sfpvec4 out_data[]; };
+
+layout(constant_id = 2) const uint inputs = 8;
+layout(constant_id = 3) const uint aligned = 0;  // 1: all channel counts are multiples of four
+layout(constant_id = 4) const uint count = 0;    // vectors of the output
+
+layout(push_constant) uniform parameter {
+  Epilogue e;
+  uint count;
+  uint end0;  // channel behind the last of input 0, and so on
+  uint end1;
+  uint end2;
+  uint end3;
+  uint end4;
+  uint end5;
+  uint end6;
+  uint end7;
+} p;
+
+#define FETCH(n, begin)                                                       \
+  if (inputs > n && channel >= begin && channel < p.end##n) {                  \
+    uint c = channel - begin;                                                 \
+    v = buffer_ld4(x##n##_data, pixel * ((p.end##n - begin + 3) / 4) + c / 4); \
+    lane = c % 4;                                                             \
+  }
+
+// The vector that holds the channel, and the channel's lane in it.
+afpvec4 fetch(uint pixel, uint channel, out uint lane) {
+  afpvec4 v = afpvec4(0.0);
+  lane = 0;
+  FETCH(0, 0u)
+  FETCH(1, p.end0)
+  FETCH(2, p.end1)
+  FETCH(3, p.end2)
+  FETCH(4, p.end3)
+  FETCH(5, p.end4)
+  FETCH(6, p.end5)
+  FETCH(7, p.end6)
+  return v;
+}
+
+afp pick(afpvec4 v, uint lane) {
+  return lane == 0 ? v.x : lane == 1 ? v.y : lane == 2 ? v.z : v.w;
+}
+
+void main() {
+  uint i = grid_linear();
+  if (i >= psc(count)) return;
+  uint total = inputs == 1   ? p.end0
+               : inputs == 2 ? p.end1
+               : inputs == 3 ? p.end2
+               : inputs == 4 ? p.end3
+               : inputs == 5 ? p.end4
+               : inputs == 6 ? p.end5
+               : inputs == 7 ? p.end6
+                             : p.end7;
+  uint c4 = (total + 3) / 4;
+  uint pixel = i / c4;
+  uint channel = (i - pixel * c4) * 4;
+  uint lane;
+  afpvec4 v = fetch(pixel, channel, lane);
+  if (aligned == 0) {
+    v.x = pick(v, lane);
+    afpvec4 u = fetch(pixel, channel + 1, lane);
+    v.y = pick(u, lane);
+    u = fetch(pixel, channel + 2, lane);
+    v.z = pick(u, lane);
+    u = fetch(pixel, channel + 3, lane);
+    v.w = pick(u, lane);
+  }
+  afpvec4 r = load_residual(residual_data, i);
+  buffer_st4(out_data, i, epilogue(v, r, p.e));
+}

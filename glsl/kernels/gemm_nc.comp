@@ -1,0 +1,145 @@
+#version 450
+// SPDX-License-Identifier: Apache-2.0
+// C[M][N] = A[M][K] * B[K][N]: tiles of both matrices pass through workgroup memory.
+// A workgroup of X x Y invocations computes Y*TILE_M pixels times X*TILE_N vectors of columns; the
+// host shapes it to the matrix with the local size.
+// DIRECT 0: the next tile is fetched into registers while the present one is multiplied.
+// DIRECT 1: global memory straight to workgroup memory, for drivers that miscompile or spill the
+// register arrays of the first form.
+
+#include "mac.glsl"
+#include "epilogue.glsl"
+
+layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
+
+layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
+layout(binding = 1) readonly buffer residual_blob { sfpvec4 residual_data[]; };
+layout(binding = 2) readonly buffer weight_blob { sfpvec4 weight_data[]; };
+layout(binding = 3) readonly buffer scale_blob { vec4 scale_data[]; };
+layout(binding = 4) readonly buffer bias_blob { vec4 bias_data[]; };
+layout(binding = 5) writeonly buffer out_blob { sfpvec4 out_data[]; };
+
+layout(constant_id = 2) const uint rows = 0;  // M
+layout(constant_id = 3) const uint k4 = 0;    // vectors of an input pixel
+layout(constant_id = 4) const uint n4 = 0;    // columns in vectors
+
+layout(push_constant) uniform parameter {
+  Epilogue e;
+  uint rows;
+  uint k4;
+  uint n4;
+} p;
+
+const uint TILE_M = 4;
+const uint TILE_N = 2;
+const uint TILE_K4 = 4;  // vectors of K in a tile
+
+const uint X = gl_WorkGroupSize.x;
+const uint Y = gl_WorkGroupSize.y;
+const uint THREADS = X * Y;
+const uint BLOCK_M = Y * TILE_M;
+const uint BLOCK_N = X * TILE_N;
+// Two vectors of padding: eight neighbours that write two pixels of four vectors each hit
+// eight different groups of banks.
+const uint STRIDE_A = BLOCK_M + 2;
+const uint SIZE_A = BLOCK_M * TILE_K4;
+const uint SIZE_B = BLOCK_N * TILE_K4 * 4;
+const uint LOADS_A = (SIZE_A + THREADS - 1) / THREADS;
+const uint LOADS_B = (SIZE_B + THREADS - 1) / THREADS;
+
+shared lfpvec4 a_local[TILE_K4 * STRIDE_A];  // [k4][pixel]
+shared lfpvec4 b_local[SIZE_B];              // [k][column]
+
+// Vector i of the tile at k0: where it stands in workgroup memory, and its value (0 outside).
+#define PLACE_A(i) ((i) % TILE_K4 * STRIDE_A + (i) / TILE_K4)
+
+lfpvec4 fetch_a(uint i, uint m0, uint k0) {
+  uint m = m0 + i / TILE_K4;
+  uint k = k0 + i % TILE_K4;
+  if (m >= psc(rows) || k >= psc(k4)) return lfpvec4(0);
+  return sfp2lfpvec4(x_data[m * psc(k4) + k]);
+}
+
+lfpvec4 fetch_b(uint i, uint n0, uint k0) {
+  uint n = n0 + i % BLOCK_N;
+  uint k = k0 * 4 + i / BLOCK_N;
+  if (n >= psc(n4) || k >= psc(k4) * 4) return lfpvec4(0);
+  return sfp2lfpvec4(weight_data[k * psc(n4) + n]);
+}
+
+void main() {
+  uint tx = gl_LocalInvocationID.x;
+  uint ty = gl_LocalInvocationID.y;
+  uint l = ty * X + tx;
+  uint n0 = gl_WorkGroupID.x * BLOCK_N;
+  uint m0 = (gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * BLOCK_M;
+
+  acpvec4 acc[TILE_M][TILE_N];
+  for (uint i = 0; i < TILE_M; i++) {
+    for (uint j = 0; j < TILE_N; j++) acc[i][j] = acpvec4(0.0);
+  }
+
+#if !DIRECT
+  lfpvec4 next_a[LOADS_A];
+  lfpvec4 next_b[LOADS_B];
+  for (uint i = 0; i < LOADS_A; i++) next_a[i] = fetch_a(l + i * THREADS, m0, 0);
+  for (uint i = 0; i < LOADS_B; i++) next_b[i] = fetch_b(l + i * THREADS, n0, 0);
+#endif
+
+  for (uint k0 = 0; k0 < psc(k4); k0 += TILE_K4) {
+    barrier();
+    for (uint i = 0; i < LOADS_A; i++) {
+      uint j = l + i * THREADS;
+#if DIRECT
+      if (j < SIZE_A) a_local[PLACE_A(j)] = fetch_a(j, m0, k0);
+#else
+      if (j < SIZE_A) a_local[PLACE_A(j)] = next_a[i];
+#endif
+    }
+    for (uint i = 0; i < LOADS_B; i++) {
+      uint j = l + i * THREADS;
+#if DIRECT
+      if (j < SIZE_B) b_local[j] = fetch_b(j, n0, k0);
+#else
+      if (j < SIZE_B) b_local[j] = next_b[i];
+#endif
+    }
+    barrier();
+#if !DIRECT
+    if (k0 + TILE_K4 < psc(k4)) {
+      for (uint i = 0; i < LOADS_A; i++) next_a[i] = fetch_a(l + i * THREADS, m0, k0 + TILE_K4);
+      for (uint i = 0; i < LOADS_B; i++) next_b[i] = fetch_b(l + i * THREADS, n0, k0 + TILE_K4);
+    }
+#endif
+    for (uint k = 0; k < TILE_K4; k++) {
+      afpvec4 b[4][TILE_N];
+      for (uint j = 0; j < TILE_N; j++) {
+        b[0][j] = lfp2afpvec4(b_local[(k * 4 + 0) * BLOCK_N + j * X + tx]);
+        b[1][j] = lfp2afpvec4(b_local[(k * 4 + 1) * BLOCK_N + j * X + tx]);
+        b[2][j] = lfp2afpvec4(b_local[(k * 4 + 2) * BLOCK_N + j * X + tx]);
+        b[3][j] = lfp2afpvec4(b_local[(k * 4 + 3) * BLOCK_N + j * X + tx]);
+      }
+      for (uint i = 0; i < TILE_M; i++) {
+        afpvec4 a = lfp2afpvec4(a_local[k * STRIDE_A + i * Y + ty]);
+        for (uint j = 0; j < TILE_N; j++) {
+          mac4(acc[i][j], a, b[0][j], b[1][j], b[2][j], b[3][j]);
+        }
+      }
+    }
+  }
+
+  for (uint j = 0; j < TILE_N; j++) {
+    uint n = n0 + j * X + tx;
+    if (n >= psc(n4)) continue;
+    vec4 scale = scale_data[n];
+    vec4 bias = bias_data[n];
+    for (uint i = 0; i < TILE_M; i++) {
+      uint m = m0 + i * Y + ty;
+      if (m >= psc(rows)) continue;
+      uint o = m * psc(n4) + n;
+      afpvec4 r = load_residual(residual_data, o);
+      afpvec4 v = afpvec4(vec4(acc[i][j]) * scale + bias);
+      buffer_st4(out_data, o, epilogue(v, r, p.e));
+    }
+  }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all lowerings share: refusals, the epilogue's constants and numbers, grids.
+#pragma once
+
+#include <string>
+
+#include "graph/dispatch.hpp"
+
+namespace spirkiln::lower {
+
+// Tensors are indexed with 32 bits in the kernels, and sums of indices must not wrap.
+inline constexpr std::uint64_t kMaxVectors = std::uint64_t{1} << 31;
+
+const char* op_name(model::Op op);
+std::string to_string(const Dims& d);  // "1x48x320x3"
+
+// "conv (1x48x320x3 -> 1x24x160x16): WHY"
+Error unsupported(const LowerRequest& request, const std::string& why);
+
+// Refuses shapes beyond the index arithmetic, wrong input counts and unknown activations.
+// `operands` counts inputs without the residual.
+Status check_node(const LowerRequest& request, std::uint32_t operands);
+
+inline bool has_residual(const model::Node& node) {
+  return (node.flags & model::kHasResidual) != 0;
+}
+// The residual's buffer; where there is none, the first input stands in and is never read.
+BufferRef residual_ref(const LowerRequest& request);
+
+// Numbers of an activation that is made of lines (epilogue.glsl); 28 bytes.
+void push_epilogue(Dispatch& d, const model::Epilogue& epilogue);
+// The constants act_kind and residual.
+void set_epilogue_specs(Dispatch& d, const model::Node& node);
+bool activation_is_lines(model::Activation act);
+
+// One invocation for each of `jobs`, folded over y where the device allows too few groups along x.
+void set_linear_grid(Dispatch& d, std::uint64_t jobs, const DeviceTraits& traits);
+// A row of `width` invocations for each of `rows`, rows along y folded over z.
+void set_row_grid(Dispatch& d, std::uint64_t width, std::uint64_t rows, const DeviceTraits& traits);
+// `groups` workgroups along x folded over y, the local size being set already.
+void set_group_grid(Dispatch& d, std::uint64_t groups, const DeviceTraits& traits);
+
+// One function for each operator, or group of operators with one contract.
+Result<Lowered> conv(const LowerRequest& request);
+Result<Lowered> depthwise(const LowerRequest& request);
+Result<Lowered> deconv(const LowerRequest& request);
+Result<Lowered> pool(const LowerRequest& request);
+Result<Lowered> global_mean(const LowerRequest& request);
+Result<Lowered> squeeze_excite(const LowerRequest& request);
+Result<Lowered> binary(const LowerRequest& request);
+Result<Lowered> affine(const LowerRequest& request);
+Result<Lowered> resize(const LowerRequest& request);
+Result<Lowered> concat(const LowerRequest& request);
+Result<Lowered> layer_norm(const LowerRequest& request);
+Result<Lowered> attention(const LowerRequest& request);
+Result<Lowered> softmax(const LowerRequest& request);
+
+}  // namespace spirkiln::lower
