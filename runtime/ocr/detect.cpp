@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ocr/detect.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <opencv2/imgproc.hpp>
+
+#include "ocr/pack.hpp"
+
+namespace spirkiln::ocr {
+namespace {
+
+constexpr int kGrid = 32;             // the graph halves its input five times
+constexpr float kMinBoxSide = 3;      // pixels of the map, before a box grows
+constexpr float kMinGrownSide = 5;    // and after
+constexpr int kSmallSide = 128;       // scaled pictures below this on a side get ground around them
+constexpr int kGroundSide = 48;       // that much on each side
+
+int up_to_grid(int v) { return (v + kGrid - 1) / kGrid * kGrid; }
+
+// Mean of the map over a rotated rectangle.
+float mean_inside(const cv::Mat& map, const Quad& quad) {
+  cv::Rect around = cv::boundingRect(std::vector<cv::Point2f>(quad.begin(), quad.end()));
+  around &= cv::Rect(0, 0, map.cols, map.rows);
+  if (around.empty()) return 0;
+  std::array<cv::Point, 4> corners;
+  for (int i = 0; i < 4; ++i) {
+    corners[i] = {static_cast<int>(quad[i].x) - around.x, static_cast<int>(quad[i].y) - around.y};
+  }
+  cv::Mat mask = cv::Mat::zeros(around.size(), CV_8U);
+  cv::fillConvexPoly(mask, corners.data(), 4, cv::Scalar(1));
+  return static_cast<float>(cv::mean(map(around), mask)[0]);
+}
+
+float median_height(const std::vector<Box>& boxes) {
+  std::vector<float> heights;
+  for (const Box& box : boxes) {
+    heights.push_back(std::min(quad_width(box.quad), quad_height(box.quad)));
+  }
+  const auto middle = heights.begin() + static_cast<std::ptrdiff_t>(heights.size() / 2);
+  std::nth_element(heights.begin(), middle, heights.end());
+  return *middle;
+}
+
+Result<std::vector<Box>> look(Net& net, const cv::Mat& picture, const DetectPlan& plan,
+                              const OcrOptions& options) {
+  const cv::Mat small = scaled(picture, plan.scaled);
+  cv::Mat input;
+  const cv::Point end = cv::Point(plan.input) - cv::Point(plan.scaled) - plan.pad;
+  cv::copyMakeBorder(small, input, plan.pad.y, end.y, plan.pad.x, end.x, cv::BORDER_CONSTANT,
+                     ground_of(small));
+  PictureBatch batch(1, static_cast<std::uint32_t>(input.rows),
+                     static_cast<std::uint32_t>(input.cols));
+  batch.put(0, input);
+  auto map = net.run(batch.pictures());
+  if (!map) return map.error();
+  if (map->values.size() != static_cast<std::size_t>(input.rows) * input.cols) {
+    return Error{ErrorCode::kUnsupported,
+                 "the detection model answers " + std::to_string(map->values.size()) +
+                     " values for " + std::to_string(input.cols) + " x " +
+                     std::to_string(input.rows) +
+                     " pixels, expected one for each: is this a detection model?"};
+  }
+  const cv::Mat view(input.rows, input.cols, CV_32F, map->values.data());
+  if (!cv::checkRange(view)) {
+    return Error{ErrorCode::kNotFinite,
+                 "the detection model answers values that are not numbers: the device computes "
+                 "this variant wrongly, force another one with SPIRKILN_VARIANT=fp32"};
+  }
+  return boxes_of_map(view, plan, picture.size(), options);
+}
+
+}  // namespace
+
+float first_zoom(cv::Size picture, const OcrOptions& options) {
+  const float longer = static_cast<float>(std::max(picture.width, picture.height));
+  if (longer > static_cast<float>(options.detect_max_side)) {
+    return static_cast<float>(options.detect_max_side) / longer;
+  }
+  return std::clamp(static_cast<float>(options.detect_min_side) / longer, 1.0f,
+                    options.detect_max_zoom);
+}
+
+DetectPlan plan_detection(cv::Size picture, float zoom, const OcrOptions& options) {
+  // Ground around a small picture: the graph sees no text that touches the border of a strip.
+  const auto pad_for = [](int side) { return side < kSmallSide ? kGroundSide : 0; };
+  DetectPlan plan;
+  for (;;) {
+    plan.zoom = zoom;
+    plan.scaled.width = std::max(1, static_cast<int>(std::lround(picture.width * zoom)));
+    plan.scaled.height = std::max(1, static_cast<int>(std::lround(picture.height * zoom)));
+    plan.pad = {pad_for(plan.scaled.width), pad_for(plan.scaled.height)};
+    plan.input.width = up_to_grid(plan.scaled.width + 2 * plan.pad.x);
+    plan.input.height = up_to_grid(plan.scaled.height + 2 * plan.pad.y);
+    const double pixels = static_cast<double>(plan.input.width) * plan.input.height;
+    if (pixels <= options.detect_max_pixels || std::max(plan.input.width, plan.input.height) <= kGrid) {
+      return plan;
+    }
+    zoom *= 0.95f;
+  }
+}
+
+std::vector<Box> boxes_of_map(const cv::Mat& map, const DetectPlan& plan, cv::Size picture,
+                              const OcrOptions& options) {
+  cv::Mat mask;
+  cv::compare(map, options.mask_threshold, mask, cv::CMP_GT);
+  std::vector<std::vector<cv::Point>> contours;
+  cv::findContours(mask, contours, cv::RETR_LIST, cv::CHAIN_APPROX_SIMPLE);
+
+  const float zoom_x = static_cast<float>(plan.scaled.width) / static_cast<float>(picture.width);
+  const float zoom_y = static_cast<float>(plan.scaled.height) / static_cast<float>(picture.height);
+  const float right = static_cast<float>(picture.width - 1);
+  const float bottom = static_cast<float>(picture.height - 1);
+  std::vector<Box> boxes;
+  for (const auto& contour : contours) {
+    if (boxes.size() >= options.max_boxes) break;
+    cv::RotatedRect rect = cv::minAreaRect(contour);
+    if (std::min(rect.size.width, rect.size.height) < kMinBoxSide) continue;
+    Box box;
+    box.score = mean_inside(map, ordered_corners(rect));
+    if (box.score < options.box_threshold) continue;
+    // Unclipping a rectangle with round joins and boxing it again grows it by the distance.
+    const float grow = rect.size.area() * options.unclip_ratio /
+                       (2 * (rect.size.width + rect.size.height));
+    rect.size.width += 2 * grow;
+    rect.size.height += 2 * grow;
+    if (std::min(rect.size.width, rect.size.height) < kMinGrownSide) continue;
+    box.quad = ordered_corners(rect);
+    for (cv::Point2f& p : box.quad) {
+      p.x = (p.x - static_cast<float>(plan.pad.x) + 0.5f) / zoom_x - 0.5f;
+      p.y = (p.y - static_cast<float>(plan.pad.y) + 0.5f) / zoom_y - 0.5f;
+      p.x = std::clamp(p.x, 0.0f, right);
+      p.y = std::clamp(p.y, 0.0f, bottom);
+    }
+    if (quad_width(box.quad) < 2 || quad_height(box.quad) < 2) continue;
+    boxes.push_back(box);
+  }
+  return boxes;
+}
+
+Result<Detection> detect(Net& net, const cv::Mat& picture, const OcrOptions& options) {
+  Detection out;
+  const DetectPlan plan = plan_detection(picture.size(), first_zoom(picture.size(), options), options);
+  auto boxes = look(net, picture, plan, options);
+  if (!boxes) return boxes.error();
+  out.runs = 1;
+  out.boxes = std::move(*boxes);
+  if (out.boxes.empty() || options.detect_small_text <= 0) return out;
+
+  const float height = median_height(out.boxes) * plan.zoom;
+  if (height >= options.detect_small_text) return out;
+  const float wanted = plan.zoom * std::min(2.0f, 1.5f * options.detect_small_text / height);
+  const DetectPlan closer = plan_detection(picture.size(), wanted, options);
+  if (closer.zoom < plan.zoom * 1.2f) return out;
+  boxes = look(net, picture, closer, options);
+  if (!boxes) return boxes.error();
+  out.runs = 2;
+  if (boxes->size() >= out.boxes.size()) out.boxes = std::move(*boxes);
+  return out;
+}
+
+}  // namespace spirkiln::ocr

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs of libspirkiln as the pipeline's Nets.
+#include <mutex>
+#include <utility>
+
+#include "spirkiln/ocr.hpp"
+
+namespace spirkiln {
+namespace {
+
+class GraphNet final : public Net {
+ public:
+  explicit GraphNet(Graph graph) : graph_(std::move(graph)) {}
+
+  Result<TensorF32> run(const Pictures& pictures) override {
+    RunTimings timings;
+    auto outputs = graph_.run(pictures, &timings);
+    if (!outputs) return outputs.error();
+    if (outputs->empty()) {
+      return Error{ErrorCode::kUnsupported, "the model has no output: pack it again"};
+    }
+    const std::lock_guard lock(mutex_);
+    sum_.plan_ms += timings.plan_ms;
+    sum_.upload_ms += timings.upload_ms;
+    sum_.gpu_ms += timings.gpu_ms;
+    sum_.download_ms += timings.download_ms;
+    sum_.dispatches += timings.dispatches;
+    return std::move(outputs->front());
+  }
+
+  RunTimings timings() const override {
+    const std::lock_guard lock(mutex_);
+    return sum_;
+  }
+
+ private:
+  Graph graph_;
+  mutable std::mutex mutex_;
+  RunTimings sum_;
+};
+
+}  // namespace
+
+std::shared_ptr<Net> make_net(Graph graph) { return std::make_shared<GraphNet>(std::move(graph)); }
+
+}  // namespace spirkiln
