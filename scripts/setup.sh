@@ -43,7 +43,7 @@ packages=(
   # generator: GLSL front end, optimiser, validator, cross compiler (dump), second compiler
   glslang-dev glslang-tools glslc spirv-tools spirv-headers libspirv-cross-c-shared-dev
   # programs and formats
-  libcli11-dev libfmt-dev libtomlplusplus-dev libzstd-dev libxxhash-dev
+  libcli11-dev libfmt-dev libtomlplusplus-dev libzstd-dev libxxhash-dev libutf8proc-dev
   # runtime: headers, loader, a driver that needs no GPU, validation
   libvulkan-dev libvulkan1 vulkan-tools vulkan-validationlayers 'mesa-vulkan-drivers'
   # OCR pipeline, CPU backend, model packer
