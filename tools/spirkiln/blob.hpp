@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// One finished module and what is known of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "reflect.hpp"
+
+namespace spirkiln::gen {
+
+struct Blob {
+  std::vector<std::uint32_t> words;  // stripped, canonical, validated
+  std::uint32_t vulkan_version = 0;
+  Reflection reflection;
+};
+
+// A variant on its way into a table.
+struct BakedVariant {
+  std::size_t kernel = 0;   // index into the baked kernels
+  std::size_t variant = 0;  // index into the kernel's expansion
+  std::shared_ptr<const Blob> blob;
+};
+
+}  // namespace spirkiln::gen

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cross.hpp"
+
+#include <exception>
+#include <spirv_cross/spirv_glsl.hpp>
+#include <spirv_cross/spirv_hlsl.hpp>
+#include <spirv_cross/spirv_msl.hpp>
+
+namespace spirkiln::gen {
+
+Result<std::string> cross_compile(const std::vector<std::uint32_t>& words, Language language) {
+  try {
+    if (language == Language::kMsl) {
+      spirv_cross::CompilerMSL compiler(words);
+      auto options = compiler.get_msl_options();
+      options.set_msl_version(2, 2);
+      compiler.set_msl_options(options);
+      return compiler.compile();
+    }
+    if (language == Language::kHlsl) {
+      spirv_cross::CompilerHLSL compiler(words);
+      auto options = compiler.get_hlsl_options();
+      options.shader_model = 62;
+      options.enable_16bit_types = true;
+      compiler.set_hlsl_options(options);
+      return compiler.compile();
+    }
+    spirv_cross::CompilerGLSL compiler(words);
+    auto options = compiler.get_common_options();
+    options.version = 450;
+    options.es = false;
+    options.vulkan_semantics = true;
+    compiler.set_common_options(options);
+    return compiler.compile();
+  } catch (const std::exception& e) {
+    return Error{ErrorCode::kUnsupported, std::string("SPIRV-Cross: ") + e.what()};
+  }
+}
+
+}  // namespace spirkiln::gen

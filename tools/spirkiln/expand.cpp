@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expand.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+namespace spirkiln::gen {
+namespace {
+
+std::string lower(std::string_view s) {
+  std::string out(s);
+  for (char& c : out) {
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (c == '-') c = 'm';  // -1 in a name
+  }
+  return out;
+}
+
+std::string axis_suffix(const Axis& axis, const std::string& value) {
+  if (value == axis.default_value) return {};
+  const bool is_switch = axis.values.size() == 2 && value == "1" && axis.default_value == "0";
+  return fmt::format("_{}{}", lower(axis.name), is_switch ? "" : lower(value));
+}
+
+Variant base_variant(std::string_view form) {
+  Variant v;
+  if (form.starts_with("fp16p")) v.storage = table::Storage::kFp16Packed;
+  if (form.starts_with("fp16s")) v.storage = table::Storage::kFp16;
+  if (form.ends_with("a")) v.arithmetic = table::Arithmetic::kFp16;
+  if (v.storage == table::Storage::kFp16Packed) v.macros.emplace_back("NCNN_fp16_packed", "1");
+  if (v.storage == table::Storage::kFp16) v.macros.emplace_back("NCNN_fp16_storage", "1");
+  if (v.arithmetic == table::Arithmetic::kFp16) {
+    v.macros.emplace_back("NCNN_fp16_arithmetic", "1");
+  }
+  return v;
+}
+
+}  // namespace
+
+Result<Expansion> expand(const KernelManifest& kernel) {
+  std::size_t product = kernel.variants.size();
+  for (const Axis& axis : kernel.axes) {
+    product *= axis.values.size();
+    if (product > kMaxVariants) {
+      Diagnostic d = kernel.position;
+      d.text = fmt::format("the axes of '{}' multiply to more than {} variants", kernel.name,
+                           kMaxVariants);
+      return Error{ErrorCode::kInvalidArgument, to_string(d)};
+    }
+  }
+  // Every combination of own values, defaults first, the last axis changing fastest.
+  std::vector<std::vector<std::string>> combinations = {{}};
+  for (const Axis& axis : kernel.axes) {
+    std::vector<std::string> values = axis.values;
+    std::stable_partition(values.begin(), values.end(),
+                          [&](const std::string& v) { return v == axis.default_value; });
+    std::vector<std::vector<std::string>> next;
+    for (const auto& prefix : combinations) {
+      for (const std::string& value : values) {
+        next.push_back(prefix);
+        next.back().push_back(value);
+      }
+    }
+    combinations = std::move(next);
+  }
+  Expansion out;
+  std::set<std::string> names;
+  for (const std::string& form : kernel.variants) {
+    for (const auto& values : combinations) {
+      Variant v = base_variant(form);
+      v.name = kernel.name;
+      if (form != "fp32") v.name += "_" + form;
+      bool acc_afp = false;
+      for (std::size_t i = 0; i < kernel.axes.size(); ++i) {
+        const Axis& axis = kernel.axes[i];
+        v.axis_values.emplace_back(axis.name, values[i]);
+        v.name += axis_suffix(axis, values[i]);
+        if (axis.name == "acc") {
+          acc_afp = values[i] == "afp";
+          if (acc_afp) v.macros.emplace_back("SPIRKILN_acc_afp", "1");
+        } else {
+          v.macros.emplace_back(axis.name, values[i]);
+        }
+      }
+      for (const auto& [name, value] : kernel.defines) v.macros.emplace_back(name, value);
+      if (acc_afp && v.arithmetic != table::Arithmetic::kFp16) {
+        out.pruned.push_back({v.name, "acc-afp-requires-fp16-arithmetic"});
+        continue;
+      }
+      if (!names.insert(v.name).second) {
+        Diagnostic d = kernel.position;
+        d.text = fmt::format("two variants would be called '{}'; rename an axis or value", v.name);
+        return Error{ErrorCode::kInvalidArgument, to_string(d)};
+      }
+      out.variants.push_back(std::move(v));
+    }
+  }
+  return out;
+}
+
+}  // namespace spirkiln::gen

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stage 2: the variants of a kernel, as the product of its axes less what rules prune.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "manifest.hpp"
+#include "spirkiln/table_format.hpp"
+
+namespace spirkiln::gen {
+
+inline constexpr std::size_t kMaxVariants = 4096;
+
+struct Variant {
+  std::string name;  // "gemm_nc_fp16sa_direct"
+  table::Storage storage = table::Storage::kFp32;
+  table::Arithmetic arithmetic = table::Arithmetic::kFp32;
+  std::vector<std::pair<std::string, std::string>> axis_values;  // own axes, sorted by axis
+  std::vector<std::pair<std::string, std::string>> macros;       // in order of definition
+};
+
+struct Pruned {
+  std::string variant;
+  std::string rule;
+};
+
+struct Expansion {
+  std::vector<Variant> variants;  // best first; own axes at their defaults first
+  std::vector<Pruned> pruned;
+};
+
+Result<Expansion> expand(const KernelManifest& kernel);
+
+}  // namespace spirkiln::gen

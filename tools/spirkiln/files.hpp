@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading sources with bounds, and writing outputs so that nobody ever sees half of one.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spirkiln/result.hpp"
+
+namespace spirkiln::gen {
+
+// No kernel comes near it; what does is not source text.
+inline constexpr std::uintmax_t kMaxSourceBytes = 1u << 20;
+
+// The bytes of a regular file of at most `max_bytes`.
+Result<std::string> read_file(const std::filesystem::path& path, std::uintmax_t max_bytes);
+
+// Replaces `path` in one step, and not at all where it already holds these bytes.
+Status write_file(const std::filesystem::path& path, std::string_view bytes);
+
+// One source text: without a byte-order mark, every line ended by '\n'.
+struct SourceFile {
+  std::filesystem::path path;
+  std::string text;
+  std::uint64_t hash = 0;  // of the file's bytes
+};
+
+// Every source that a bake reads, each once, from any thread. It also remembers the names that it
+// looked for in vain: a file that appears there later changes the result just as an edit does.
+class SourceStore {
+ public:
+  // Null without an error where there is no such file.
+  Result<std::shared_ptr<const SourceFile>> find(const std::filesystem::path& path);
+  // As find(), but a missing file is an error.
+  Result<std::shared_ptr<const SourceFile>> load(const std::filesystem::path& path);
+
+  struct Opened {
+    std::filesystem::path path;
+    bool exists;
+    std::uint64_t hash;
+  };
+  // Sorted by path.
+  std::vector<Opened> opened() const;
+
+ private:
+  struct Slot {
+    std::shared_ptr<const SourceFile> file;
+    std::string error;
+  };
+  mutable std::mutex mutex_;
+  std::map<std::filesystem::path, Slot> slots_;
+};
+
+// Line `number` (from 1) of a text, without its end; empty behind the last.
+std::string_view line_of(std::string_view text, std::size_t number);
+
+std::uint64_t hash_bytes(std::string_view bytes);
+
+}  // namespace spirkiln::gen

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "glslang_front.hpp"
+
+#include <fmt/format.h>
+#include <glslang/Public/ResourceLimits.h>
+#include <glslang/Public/ShaderLang.h>
+#include <glslang/SPIRV/GlslangToSpv.h>
+
+#include <algorithm>
+
+#include "include_resolver.hpp"
+
+namespace spirkiln::gen {
+namespace {
+
+constexpr int kDefaultVersion = 450;
+// What a kernel expands to at most; the front end's stack use grows with it.
+constexpr std::size_t kMaxExpandedBytes = 4u << 20;
+
+// Once for the process, on first use; tearing it down is left to the system.
+void initialise() {
+  static const bool done = glslang::InitializeProcess();
+  (void)done;
+}
+
+void set_environment(glslang::TShader& shader, const Target& target) {
+  const auto minor = (target.vulkan >> 12) & 0x3ffu;
+  const glslang::EShTargetClientVersion clients[] = {
+      glslang::EShTargetVulkan_1_0, glslang::EShTargetVulkan_1_1, glslang::EShTargetVulkan_1_2,
+      glslang::EShTargetVulkan_1_3};
+  shader.setEnvInput(glslang::EShSourceGlsl, EShLangCompute, glslang::EShClientVulkan, 100);
+  shader.setEnvClient(glslang::EShClientVulkan, clients[std::min(minor, 3u)]);
+  shader.setEnvTarget(glslang::EShTargetSpv,
+                      static_cast<glslang::EShTargetLanguageVersion>(target.spirv));
+}
+
+void take_log(FrontResult& result, const char* log, const std::string& name,
+              SourceStore& sources) {
+  result.diagnostics = parse_glslang_log(log, sources);
+  if (result.ok) return;
+  const bool has_error =
+      std::any_of(result.diagnostics.begin(), result.diagnostics.end(),
+                  [](const Diagnostic& d) { return d.severity == Severity::kError; });
+  if (!has_error) {
+    result.diagnostics.push_back({Severity::kError, name, 0, 0, "the compiler failed silently"});
+  }
+}
+
+}  // namespace
+
+FrontResult preprocess(const PreprocessInput& input, SourceStore& sources) {
+  initialise();
+  FrontResult result;
+  glslang::TShader shader(EShLangCompute);
+  const char* text = input.text.data();
+  const int length = static_cast<int>(input.text.size());
+  const char* name = input.name.c_str();
+  shader.setStringsWithLengthsAndNames(&text, &length, &name, 1);
+  set_environment(shader, kTargets[1]);
+  IncludeResolver resolver(sources, input.dialect, input.include_folders);
+  const auto messages =
+      static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules | EShMsgOnlyPreprocessor);
+  result.ok = shader.preprocess(GetDefaultResources(), kDefaultVersion, ENoProfile, false, false,
+                                messages, &result.text, resolver);
+  take_log(result, shader.getInfoLog(), input.name, sources);
+  if (result.ok && result.text.size() > kMaxExpandedBytes) {
+    result.ok = false;
+    result.diagnostics.push_back(
+        {Severity::kError, input.name, 0, 0,
+         fmt::format("expands to {} bytes, at most {} are compiled", result.text.size(),
+                     kMaxExpandedBytes)});
+  }
+  return result;
+}
+
+FrontResult compile(const std::string& text, const std::string& name, const Target& target,
+                    SourceStore& sources) {
+  initialise();
+  FrontResult result;
+  glslang::TShader shader(EShLangCompute);
+  const char* strings = text.data();
+  const int length = static_cast<int>(text.size());
+  const char* names = name.c_str();
+  shader.setStringsWithLengthsAndNames(&strings, &length, &names, 1);
+  set_environment(shader, target);
+  const auto messages = static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules);
+  glslang::TShader::ForbidIncluder includer;
+  result.ok = shader.parse(GetDefaultResources(), kDefaultVersion, ENoProfile, false, false,
+                           messages, includer);
+  take_log(result, shader.getInfoLog(), name, sources);
+  if (!result.ok) return result;
+
+  glslang::TProgram program;
+  program.addShader(&shader);
+  result.ok = program.link(messages);
+  if (!result.ok) {
+    take_log(result, program.getInfoLog(), name, sources);
+    for (Diagnostic& d : result.diagnostics) {
+      if (d.file.empty()) d.file = name;
+    }
+    return result;
+  }
+  glslang::SpvOptions options;
+  options.disableOptimizer = true;  // our own stage runs SPIRV-Tools, with the policy of the kernel
+  spv::SpvBuildLogger logger;
+  glslang::GlslangToSpv(*program.getIntermediate(EShLangCompute), result.words, &logger, &options);
+  const std::string said = logger.getAllMessages();
+  if (said.find("error: ") != std::string::npos || result.words.empty()) {
+    result.ok = false;
+    result.diagnostics.push_back({Severity::kError, name, 0, 0, said});
+  }
+  return result;
+}
+
+std::size_t lowest_target(std::string_view text) {
+  std::size_t target = 0;
+  for (std::size_t at = text.find("#extension "); at != std::string_view::npos;
+       at = text.find("#extension ", at + 1)) {
+    std::string_view row = text.substr(at + 11);
+    row = row.substr(0, row.find('\n'));
+    if (row.find("disable") != std::string_view::npos) continue;
+    if (row.starts_with("GL_KHR_shader_subgroup") || row.starts_with("GL_KHR_cooperative_matrix") ||
+        row.starts_with("GL_EXT_shader_subgroup_extended_types") ||
+        row.starts_with("GL_NV_cooperative_matrix") ||
+        row.starts_with("GL_KHR_memory_scope_semantics")) {
+      target = std::max<std::size_t>(target, 1);
+    }
+  }
+  return target;
+}
+
+std::string glslang_version() {
+  const glslang::Version v = glslang::GetVersion();
+  return fmt::format("glslang {}.{}.{}", v.major, v.minor, v.patch);
+}
+
+}  // namespace spirkiln::gen

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "include_resolver.hpp"
+
+#include <fmt/format.h>
+
+#include "compose.hpp"
+
+namespace spirkiln::gen {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kMaxDepth = 64;
+constexpr std::size_t kMaxIncludes = 4096;
+constexpr std::size_t kMaxBytes = 16u << 20;
+
+struct Held {
+  std::shared_ptr<const SourceFile> file;
+  std::string failure;
+};
+
+}  // namespace
+
+auto IncludeResolver::includeLocal(const char* name, const char* includer, std::size_t depth)
+    -> IncludeResult* {
+  return resolve(name, fs::path(includer).parent_path(), depth);
+}
+
+auto IncludeResolver::includeSystem(const char* name, const char*, std::size_t depth)
+    -> IncludeResult* {
+  // glslang asks here as well after a failed includeLocal(); its answer stands.
+  if (!failure_.empty()) return fail(failure_);
+  return resolve(name, {}, depth);
+}
+
+void IncludeResolver::releaseInclude(IncludeResult* result) {
+  if (result == nullptr) return;
+  delete static_cast<Held*>(result->userData);
+  delete result;
+}
+
+auto IncludeResolver::resolve(std::string_view name, const fs::path& folder, std::size_t depth)
+    -> IncludeResult* {
+  if (!failure_.empty()) return fail(failure_);
+  if (depth > kMaxDepth) {
+    return fail(fmt::format("includes are nested deeper than {}; is there a cycle?", kMaxDepth));
+  }
+  if (++count_ > kMaxIncludes) {
+    return fail(fmt::format("more than {} includes in one kernel", kMaxIncludes));
+  }
+  std::vector<fs::path> candidates;
+  if (name == kDialectInclude) {
+    candidates.push_back(dialect_);
+  } else {
+    candidates.push_back(folder / name);
+    for (const fs::path& other : folders_) candidates.push_back(other / name);
+  }
+  for (const fs::path& path : candidates) {
+    auto file = sources_.find(path);
+    if (!file.ok()) return fail(file.error().message);
+    if (*file == nullptr) continue;
+    bytes_ += (*file)->text.size();
+    if (bytes_ > kMaxBytes) {
+      return fail(fmt::format("includes of one kernel hold more than {} bytes", kMaxBytes));
+    }
+    auto* held = new Held{*file, {}};
+    return new IncludeResult(held->file->path.string(), held->file->text.data(),
+                             held->file->text.size(), held);
+  }
+  std::string looked;
+  for (const fs::path& path : candidates) {
+    looked += looked.empty() ? "" : ", ";
+    looked += "'" + path.lexically_normal().string() + "'";
+  }
+  return fail("no such file; looked for " + looked);
+}
+
+auto IncludeResolver::fail(std::string text) -> IncludeResult* {
+  failure_ = text;
+  auto* held = new Held{nullptr, std::move(text)};
+  return new IncludeResult("", held->failure.data(), held->failure.size(), held);
+}
+
+}  // namespace spirkiln::gen

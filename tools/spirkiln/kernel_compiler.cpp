@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel_compiler.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "canonical_ids.hpp"
+#include "spirv_tools.hpp"
+
+namespace spirkiln::gen {
+namespace {
+
+// Raise it with every change that makes the same text and options end in other words.
+constexpr int kPipelineRevision = 1;
+
+std::size_t target_index(const CompileRequest& request) {
+  const std::size_t asked = request.target == VulkanTarget::kAuto
+                                ? 0
+                                : static_cast<std::size_t>(request.target) - 1;
+  return std::max(asked, lowest_target(request.text));
+}
+
+// ---- Cache entries: vulkan version, flags, words, names of specialization constants.
+
+void put(std::string& out, std::uint32_t value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+std::string encode(const Blob& blob) {
+  std::string out;
+  put(out, blob.vulkan_version);
+  put(out, static_cast<std::uint32_t>(blob.words.size()));
+  out.append(reinterpret_cast<const char*>(blob.words.data()), blob.words.size() * 4);
+  put(out, static_cast<std::uint32_t>(blob.reflection.specs.size()));
+  for (const SpecConstant& spec : blob.reflection.specs) {
+    put(out, static_cast<std::uint32_t>(spec.name.size()));
+    out += spec.name;
+  }
+  return out;
+}
+
+std::shared_ptr<const Blob> decode(std::string_view bytes) {
+  bool good = true;
+  const auto take = [&](void* to, std::size_t count) {
+    if (count > bytes.size()) {
+      good = false;
+      return;
+    }
+    std::memcpy(to, bytes.data(), count);
+    bytes.remove_prefix(count);
+  };
+  const auto number = [&] {
+    std::uint32_t value = 0;
+    take(&value, sizeof value);
+    return value;
+  };
+  auto blob = std::make_shared<Blob>();
+  blob->vulkan_version = number();
+  const std::uint32_t words = number();
+  if (!good || words > bytes.size() / 4) return nullptr;
+  blob->words.resize(words);
+  take(blob->words.data(), std::size_t{words} * 4);
+  auto reflection = reflect(blob->words);
+  if (!good || !reflection.ok()) return nullptr;
+  blob->reflection = std::move(reflection).value();
+  if (number() != blob->reflection.specs.size()) return nullptr;
+  for (SpecConstant& spec : blob->reflection.specs) {
+    const std::uint32_t length = number();
+    if (!good || length > bytes.size()) return nullptr;
+    spec.name.resize(length);
+    take(spec.name.data(), length);
+  }
+  return good && bytes.empty() ? blob : nullptr;
+}
+
+Diagnostic stage_error(const CompileRequest& request, std::string_view stage,
+                       const std::string& text) {
+  return {Severity::kError, request.name, 0, 0, fmt::format("{}: {}", stage, text)};
+}
+
+}  // namespace
+
+std::string tool_versions() {
+  static const std::string versions =
+      fmt::format("spirkiln {}, {}, {}", SPIRKILN_VERSION, glslang_version(),
+                  spirv_tools_version());
+  return versions;
+}
+
+std::string compile_key(const CompileRequest& request) {
+  std::string bytes =
+      fmt::format("{}\n{}\n{}\n{}\n", tool_versions(), kPipelineRevision,
+                  static_cast<int>(request.optimise), target_index(request));
+  std::string_view text = request.text;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view row = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    while (!row.empty() && (row.front() == ' ' || row.front() == '\t')) row.remove_prefix(1);
+    while (!row.empty() && (row.back() == ' ' || row.back() == '\t')) row.remove_suffix(1);
+    if (row.empty() || row.starts_with("#line ")) continue;
+    bytes += row;
+    bytes += '\n';
+  }
+  return cache_key(bytes);
+}
+
+CompileOutcome compile_kernel(const CompileRequest& request, const std::string& key,
+                              const Cache& cache, SourceStore& sources) {
+  CompileOutcome outcome;
+  if (auto entry = cache.load(key)) {
+    outcome.blob = decode(*entry);
+    outcome.from_cache = outcome.blob != nullptr;
+    if (outcome.from_cache) return outcome;
+  }
+  const Target& target = kTargets[target_index(request)];
+  FrontResult front = compile(request.text, request.name, target, sources);
+  outcome.diagnostics = std::move(front.diagnostics);
+  if (!front.ok) return outcome;
+
+  const auto fail = [&](std::string_view stage, const std::string& text) {
+    outcome.diagnostics.push_back(stage_error(request, stage, text));
+    return outcome;
+  };
+  auto optimised = optimise(front.words, request.optimise, target);
+  if (!optimised.ok()) return fail("optimising failed", optimised.error().message);
+  const auto names = spec_names(*optimised);
+
+  auto blob = std::make_shared<Blob>();
+  blob->vulkan_version = target.vulkan;
+  if (auto canonical = canonical_ids(*optimised)) {
+    auto stripped = strip(*canonical, target);
+    if (stripped.ok() && validate(*stripped, target).ok()) {
+      blob->words = std::move(stripped).value();
+    }
+  }
+  if (blob->words.empty()) {
+    // The remapper knows no newer instructions; ids as the optimiser left them only cost bytes.
+    auto stripped = strip(*optimised, target);
+    if (!stripped.ok()) return fail("stripping failed", stripped.error().message);
+    const Status valid = validate(*stripped, target);
+    if (!valid.ok()) return fail("the module is not valid", valid.error().message);
+    blob->words = std::move(stripped).value();
+  }
+  auto reflection = reflect(blob->words);
+  if (!reflection.ok()) return fail("this kernel fits no table", reflection.error().message);
+  blob->reflection = std::move(reflection).value();
+  for (SpecConstant& spec : blob->reflection.specs) {
+    if (const auto it = names.find(spec.id); it != names.end()) spec.name = it->second;
+  }
+  cache.store(key, encode(*blob));
+  outcome.blob = std::move(blob);
+  return outcome;
+}
+
+}  // namespace spirkiln::gen

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "list.hpp"
+
+#include <fmt/format.h>
+
+#include <spirv/unified1/spirv.hpp>
+
+namespace spirkiln::gen {
+namespace {
+
+constexpr std::string_view kStorageNames[] = {"fp32", "fp16p", "fp16s", "bf16p", "bf16s"};
+constexpr std::string_view kKindNames[] = {"storage-buffer", "uniform-buffer", "storage-image",
+                                           "sampled-image"};
+constexpr std::string_view kSpecTypeNames[] = {"int", "uint", "float", "bool"};
+
+template <std::size_t N>
+std::string_view name_of(const std::string_view (&names)[N], std::size_t index) {
+  return index < N ? names[index] : "unknown";
+}
+
+std::string json_string(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string version_text(std::uint32_t spirv) {
+  return fmt::format("{}.{}", (spirv >> 16) & 0xff, (spirv >> 8) & 0xff);
+}
+
+std::string vulkan_text(std::uint32_t version) {
+  return fmt::format("{}.{}", version >> 22, (version >> 12) & 0x3ff);
+}
+
+template <typename Range, typename Function>
+std::string json_list(const Range& items, const Function& item) {
+  std::string out = "[";
+  for (const auto& i : items) {
+    if (out.size() > 1) out += ", ";
+    out += item(i);
+  }
+  return out + "]";
+}
+
+}  // namespace
+
+std::string capability_name(std::uint32_t capability) {
+  switch (capability) {
+    case spv::CapabilityMatrix: return "Matrix";
+    case spv::CapabilityShader: return "Shader";
+    case spv::CapabilityFloat16: return "Float16";
+    case spv::CapabilityFloat64: return "Float64";
+    case spv::CapabilityInt64: return "Int64";
+    case spv::CapabilityInt16: return "Int16";
+    case spv::CapabilityInt8: return "Int8";
+    case spv::CapabilityStorageBuffer16BitAccess: return "StorageBuffer16BitAccess";
+    case spv::CapabilityStorageUniform16: return "StorageUniform16";
+    case spv::CapabilityStoragePushConstant16: return "StoragePushConstant16";
+    case spv::CapabilityStorageBuffer8BitAccess: return "StorageBuffer8BitAccess";
+    case spv::CapabilityUniformAndStorageBuffer8BitAccess:
+      return "UniformAndStorageBuffer8BitAccess";
+    case spv::CapabilityGroupNonUniform: return "GroupNonUniform";
+    case spv::CapabilityGroupNonUniformVote: return "GroupNonUniformVote";
+    case spv::CapabilityGroupNonUniformArithmetic: return "GroupNonUniformArithmetic";
+    case spv::CapabilityGroupNonUniformBallot: return "GroupNonUniformBallot";
+    case spv::CapabilityGroupNonUniformShuffle: return "GroupNonUniformShuffle";
+    case spv::CapabilityGroupNonUniformShuffleRelative: return "GroupNonUniformShuffleRelative";
+    case spv::CapabilityGroupNonUniformClustered: return "GroupNonUniformClustered";
+    case spv::CapabilityGroupNonUniformQuad: return "GroupNonUniformQuad";
+    case spv::CapabilityVulkanMemoryModel: return "VulkanMemoryModel";
+    case spv::CapabilityImageQuery: return "ImageQuery";
+    case spv::CapabilityImage1D: return "Image1D";
+    case spv::CapabilitySampled1D: return "Sampled1D";
+    case spv::CapabilityStorageImageReadWithoutFormat: return "StorageImageReadWithoutFormat";
+    case spv::CapabilityStorageImageWriteWithoutFormat: return "StorageImageWriteWithoutFormat";
+    case spv::CapabilityStorageImageExtendedFormats: return "StorageImageExtendedFormats";
+    case 6022: return "CooperativeMatrixKHR";
+    default: return fmt::format("{}", capability);
+  }
+}
+
+std::string list_text(const TableView& table) {
+  std::uint64_t raw = 0;
+  std::uint64_t packed = 0;
+  for (const auto& f : table.frames()) {
+    raw += f.raw_bytes;
+    packed += f.packed_bytes;
+  }
+  std::string out = fmt::format(
+      "table {}: {} kernels, {} variants, {} blobs, {} bytes of SPIR-V in {} frames of {} bytes\n"
+      "made by {}\n",
+      table.string(table.header().name), table.kernels().size(), table.variants().size(),
+      table.blobs().size(), raw, table.frames().size(), packed,
+      table.string(table.header().tool_version));
+  for (const auto& kernel : table.kernels()) {
+    out += fmt::format("{}\n", table.string(kernel.name));
+    for (std::uint32_t i = 0; i < kernel.variant_count; ++i) {
+      const auto& v = table.variants()[kernel.first_variant + i];
+      const auto& b = table.blobs()[v.blob];
+      std::string size;
+      for (int d = 0; d < 3; ++d) {
+        size += d == 0 ? "" : "x";
+        size += b.local_size_id[d] != table::kNone ? fmt::format("id{}", b.local_size_id[d])
+                                                   : fmt::format("{}", b.local_size[d]);
+      }
+      std::string needs;
+      for (const std::uint32_t c : table.capabilities(b)) {
+        if (c != spv::CapabilityShader) needs += " " + capability_name(c);
+      }
+      out += fmt::format(
+          "  {:<36} blob {:>4} {:>7} B  vulkan{} {} bindings push {} shared {} local {}{}{}\n",
+          table.string(v.name), v.blob, b.bytes, vulkan_text(b.vulkan_version), b.binding_count,
+          b.push_bytes, b.shared_bytes, size, needs.empty() ? "" : "  needs", needs);
+    }
+  }
+  return out;
+}
+
+std::string reflection_json(const TableView& table, const table::VariantEntry& v) {
+  const auto& b = table.blobs()[v.blob];
+  const auto axes = std::span(table.axis_values()).subspan(v.first_axis_value, v.axis_value_count);
+  std::string axis_text;
+  for (const auto& a : axes) {
+    axis_text += fmt::format("{}{}: {}", axis_text.empty() ? "" : ", ",
+                             json_string(table.string(a.axis)), json_string(table.string(a.value)));
+  }
+  const auto id = [](std::uint32_t i) {
+    return i == table::kNone ? std::string("null") : fmt::format("{}", i);
+  };
+  const auto number = [](std::uint32_t n) { return fmt::format("{}", n); };
+  return fmt::format(
+      "{{\"name\": {}, \"storage\": \"{}\", \"arithmetic\": \"{}\", \"axes\": {{{}}}, "
+      "\"blob\": {}, \"hash\": \"{:016x}\", \"bytes\": {}, \"vulkan\": \"{}\", \"spirv\": \"{}\", "
+      "\"capabilities\": {}, \"extensions\": {}, \"bindings\": {}, \"specialization\": {}, "
+      "\"push_bytes\": {}, \"shared_bytes\": {}, \"local_size\": {}, \"local_size_id\": {}}}",
+      json_string(table.string(v.name)), name_of(kStorageNames, static_cast<std::size_t>(v.storage)),
+      v.arithmetic == table::Arithmetic::kFp16 ? "fp16" : "fp32", axis_text, v.blob, b.hash,
+      b.bytes, vulkan_text(b.vulkan_version), version_text(b.spirv_version),
+      json_list(table.capabilities(b),
+                [](std::uint32_t c) { return json_string(capability_name(c)); }),
+      json_list(table.extensions(b), [&](std::uint32_t e) { return json_string(table.string(e)); }),
+      json_list(table.bindings(b),
+                [](const table::BindingEntry& e) {
+                  return fmt::format(
+                      "{{\"set\": {}, \"binding\": {}, \"kind\": \"{}\", \"readonly\": {}, "
+                      "\"writeonly\": {}}}",
+                      e.set, e.binding, name_of(kKindNames, static_cast<std::size_t>(e.kind)),
+                      (e.flags & table::kReadOnly) != 0, (e.flags & table::kWriteOnly) != 0);
+                }),
+      json_list(table.specs(b),
+                [&](const table::SpecEntry& s) {
+                  return fmt::format(
+                      "{{\"id\": {}, \"name\": {}, \"type\": \"{}\", \"default_bits\": {}}}", s.id,
+                      json_string(table.string(s.name)),
+                      name_of(kSpecTypeNames, static_cast<std::size_t>(s.type)), s.default_bits);
+                }),
+      b.push_bytes, b.shared_bytes, json_list(b.local_size, number),
+      json_list(b.local_size_id, id));
+}
+
+std::string list_json(const TableView& table) {
+  std::string out = fmt::format("{{\"name\": {}, \"tool\": {}, \"bytes\": {}, \"kernels\": [",
+                                json_string(table.string(table.header().name)),
+                                json_string(table.string(table.header().tool_version)),
+                                table.header().total_bytes);
+  for (std::size_t k = 0; k < table.kernels().size(); ++k) {
+    const auto& kernel = table.kernels()[k];
+    out += fmt::format("{}\n  {{\"name\": {}, \"variants\": [", k == 0 ? "" : ",",
+                       json_string(table.string(kernel.name)));
+    for (std::uint32_t i = 0; i < kernel.variant_count; ++i) {
+      out += i == 0 ? "\n    " : ",\n    ";
+      out += reflection_json(table, table.variants()[kernel.first_variant + i]);
+    }
+    out += "]}";
+  }
+  return out + "]}\n";
+}
+
+}  // namespace spirkiln::gen

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program: its command line, its messages and exit codes. The work is in the library.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+
+#include "bake.hpp"
+#include "cache.hpp"
+#include "cross.hpp"
+#include "kernel_compiler.hpp"
+#include "list.hpp"
+#include "spirv_tools.hpp"
+
+namespace {
+namespace fs = std::filesystem;
+using namespace spirkiln;
+
+int fail(std::string_view text) {
+  fmt::print(stderr, "spirkiln: error: {}\n", text);
+  return 1;
+}
+
+int fail(const Error& error) {
+  // Messages about sources carry their own position, as compilers write them.
+  if (error.message.find(": error: ") != std::string::npos) {
+    fmt::print(stderr, "{}\n", error.message);
+    return 1;
+  }
+  return fail(error.message);
+}
+
+int write_stdout(std::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() ||
+      std::fflush(stdout) != 0) {
+    return fail(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  }
+  return 0;
+}
+
+void print_message(Severity severity, std::string_view text) {
+  if (severity == Severity::kInfo) {
+    fmt::print(stderr, "spirkiln: {}\n", text);
+  } else {
+    fmt::print(stderr, "{}\n", text);
+  }
+}
+
+struct BakeArguments {
+  gen::BakeOptions options;
+  std::string cache;
+  std::string depfile;
+  std::string glsl;
+  std::string embed = "incbin";
+  bool no_cache = false;
+  bool stats = false;
+  bool json = false;
+};
+
+int run_bake(BakeArguments& arguments) {
+  gen::BakeOptions& options = arguments.options;
+  if (!arguments.depfile.empty()) options.depfile = arguments.depfile;
+  if (!arguments.glsl.empty()) options.glsl = arguments.glsl;
+  if (!arguments.cache.empty()) {
+    options.cache = arguments.cache;
+  } else if (!arguments.no_cache) {
+    options.cache = gen::default_cache_folder();
+  }
+  options.embed = arguments.embed == "array"  ? gen::EmbedForm::kArray
+                  : arguments.embed == "none" ? gen::EmbedForm::kNone
+                                              : gen::EmbedForm::kIncbin;
+  const auto start = std::chrono::steady_clock::now();
+  auto result = gen::bake(options, print_message);
+  if (!result.ok()) return fail(result.error());
+  if (!arguments.stats) return 0;
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const gen::BakeStats& s = *result;
+  if (arguments.json) {
+    return write_stdout(fmt::format(
+        "{{\"up_to_date\": {}, \"manifests\": {}, \"kernels\": {}, \"variants\": {}, "
+        "\"pruned\": {}, \"texts\": {}, \"cache_hits\": {}, \"compiled\": {}, \"unique_blobs\": "
+        "{}, \"raw_bytes\": {}, \"unique_bytes\": {}, \"packed_bytes\": {}, \"table_bytes\": {}, "
+        "\"seconds\": {:.3f}}}\n",
+        s.up_to_date, s.manifests, s.kernels, s.variants, s.pruned, s.texts, s.cache_hits,
+        s.compiled, s.unique_blobs, s.raw_bytes, s.unique_bytes, s.packed_bytes, s.table_bytes,
+        seconds));
+  }
+  if (s.up_to_date) return write_stdout(fmt::format("up to date, {:.3f} s\n", seconds));
+  return write_stdout(fmt::format(
+      "{} manifests, {} kernels, {} variants, {} pruned\n"
+      "{} distinct texts: {} from the cache, {} compiled\n"
+      "{} distinct blobs: {} bytes, {} without duplicates, {} packed; table of {} bytes\n"
+      "{:.3f} s\n",
+      s.manifests, s.kernels, s.variants, s.pruned, s.texts, s.cache_hits, s.compiled,
+      s.unique_blobs, s.raw_bytes, s.unique_bytes, s.packed_bytes, s.table_bytes, seconds));
+}
+
+struct DumpArguments {
+  std::string table;
+  std::string variant;
+  std::string spirv;
+  bool as_asm = false;
+  bool as_glsl = false;
+  bool as_msl = false;
+  bool as_hlsl = false;
+  bool as_reflection = false;
+};
+
+int run_dump(const DumpArguments& arguments) {
+  auto table = gen::TableView::open(arguments.table);
+  if (!table.ok()) return fail(table.error());
+  const auto* variant = table->find_variant(arguments.variant);
+  if (variant == nullptr) {
+    return fail(fmt::format("'{}' has no variant '{}'; 'spirkiln list {}' names all",
+                            arguments.table, arguments.variant, arguments.table));
+  }
+  if (arguments.as_reflection) {
+    return write_stdout(gen::reflection_json(*table, *variant) + "\n");
+  }
+  auto words = table->words(table->blobs()[variant->blob]);
+  if (!words.ok()) return fail(words.error());
+  if (!arguments.spirv.empty()) {
+    const std::string_view bytes(reinterpret_cast<const char*>(words->data()), words->size() * 4);
+    if (arguments.spirv == "-") return write_stdout(bytes);
+    const Status status = gen::write_file(arguments.spirv, bytes);
+    return status.ok() ? 0 : fail(status.error());
+  }
+  const bool cross = arguments.as_glsl || arguments.as_msl || arguments.as_hlsl;
+  auto text = cross ? gen::cross_compile(*words, arguments.as_glsl  ? gen::Language::kGlsl
+                                                 : arguments.as_msl ? gen::Language::kMsl
+                                                                    : gen::Language::kHlsl)
+                    : gen::disassemble(*words);
+  if (!text.ok()) return fail(text.error());
+  return write_stdout(*text);
+}
+
+// The packer of models is a program of its own: this one needs neither protobuf nor onnx.
+int run_model(char** arguments) {
+  std::error_code code;
+  const fs::path self = fs::read_symlink("/proc/self/exe", code);
+  std::string program = "spirkiln-model";
+  arguments[0] = program.data();
+  if (!code) {
+    // Installed they are neighbours; in a build folder each is in its own room's folder.
+    for (const fs::path& path : {self.parent_path() / program,
+                                 self.parent_path().parent_path() / "model" / program}) {
+      if (fs::is_regular_file(path, code)) ::execv(path.c_str(), arguments);
+    }
+  }
+  ::execvp(program.c_str(), arguments);
+  return fail(fmt::format("cannot start 'spirkiln-model' ({}); it was looked for beside this "
+                          "program and on the PATH",
+                          std::strerror(errno)));
+}
+
+int run(int argc, char** argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "model") return run_model(argv + 1);
+
+  CLI::App app{"Bakes extended-GLSL compute kernels into tables of SPIR-V."};
+  app.name("spirkiln");
+  app.set_version_flag("--version", gen::tool_versions());
+  app.require_subcommand(1);
+  app.footer(
+      "Examples:\n"
+      "  spirkiln bake variants/kernels --name ocr --out-dir build/variants\n"
+      "  spirkiln list build/variants/ocr_table.bin\n"
+      "  spirkiln dump build/variants/ocr_table.bin gemm_nc_fp16s --glsl\n"
+      "  spirkiln model --help");
+
+  BakeArguments bake;
+  auto* bake_command = app.add_subcommand("bake", "Compile manifests into a table");
+  bake_command->add_option("manifests", bake.options.inputs, "Manifests, or folders of them")
+      ->required()
+      ->type_name("MANIFEST_OR_FOLDER...");
+  bake_command->add_option("--name", bake.options.name, "Name of the table: files are NAME_table.*")
+      ->required();
+  bake_command->add_option("--out-dir", bake.options.out_dir, "Folder of the outputs")->required();
+  bake_command->add_option("-j,--jobs", bake.options.jobs, "Threads (default: all processors)")
+      ->check(CLI::Range(1u, 1024u));
+  bake_command->add_option("--depfile", bake.depfile, "Write what was read, in Make's syntax");
+  auto* cache = bake_command->add_option(
+      "--cache", bake.cache,
+      "Folder of results to use again (default: $SPIRKILN_CACHE/bake, else\n"
+      "$XDG_CACHE_HOME/spirkiln/bake, else ~/.cache/spirkiln/bake)");
+  bake_command->add_flag("--no-cache", bake.no_cache, "Compile everything")->excludes(cache);
+  bake_command->add_option("--glsl", bake.glsl,
+                           "Folder with dialect/ and kernels/ (default: the nearest 'glsl' in or "
+                           "above a manifest's folder)");
+  bake_command->add_option("-I,--include-dir", bake.options.include_folders,
+                           "Further folder for #include")
+      ->allow_extra_args(false);
+  bake_command->add_option("--embed", bake.embed, "Form to link: incbin, array (a .cpp) or none")
+      ->check(CLI::IsMember({"incbin", "array", "none"}))
+      ->capture_default_str();
+  bake_command->add_flag("--explain", bake.options.explain,
+                         "Say which variants were kept, pruned by a rule or merged");
+  bake_command->add_flag("--stats", bake.stats, "Print counts, sizes and time");
+  bake_command->add_flag("--json", bake.json, "Print them as JSON")->needs("--stats");
+
+  std::string list_table;
+  bool json = false;
+  auto* list_command = app.add_subcommand("list", "Show what is in a table");
+  list_command->add_option("table", list_table, "A NAME_table.bin")->required();
+  list_command->add_flag("--json", json, "As JSON, with the whole reflection");
+
+  DumpArguments dump;
+  auto* dump_command = app.add_subcommand("dump", "Show one variant (default: --asm)");
+  dump_command->add_option("table", dump.table, "A NAME_table.bin")->required();
+  dump_command->add_option("variant", dump.variant, "Its name, as 'list' prints it")->required();
+  auto* form = dump_command->add_option_group("form");
+  form->add_option("--spirv", dump.spirv, "Write the words to a file, or - for standard output");
+  form->add_flag("--asm", dump.as_asm, "SPIR-V assembly");
+  form->add_flag("--glsl", dump.as_glsl, "GLSL, by SPIRV-Cross");
+  form->add_flag("--msl", dump.as_msl, "Metal's language, by SPIRV-Cross");
+  form->add_flag("--hlsl", dump.as_hlsl, "HLSL, by SPIRV-Cross");
+  form->add_flag("--reflect", dump.as_reflection, "Bindings, constants and needs, as JSON");
+  form->require_option(0, 1);
+
+  app.add_subcommand("model", "Pack an ONNX model (starts the program spirkiln-model)");
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);
+    fmt::print(stderr, "spirkiln: error: {}\nTry 'spirkiln --help'.\n", e.what());
+    return 2;
+  }
+  if (*bake_command) return run_bake(bake);
+  if (*list_command) {
+    auto table = gen::TableView::open(list_table);
+    if (!table.ok()) return fail(table.error());
+    return write_stdout(json ? gen::list_json(*table) : gen::list_text(*table));
+  }
+  return run_dump(dump);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory");
+  } catch (const std::exception& e) {
+    return fail(e.what());
+  }
+}

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "manifest.hpp"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <system_error>
+
+namespace spirkiln::gen {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::array<std::string_view, 5> kVariants = {"fp16s", "fp16p", "fp16sa", "fp16pa",
+                                                       "fp32"};
+constexpr std::size_t kMaxKernels = 4096;
+
+bool is_lower_name(std::string_view s) {
+  if (s.empty() || s.size() > 64 || s[0] < 'a' || s[0] > 'z') return false;
+  return std::all_of(s.begin(), s.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+bool is_macro_name(std::string_view s) {
+  if (s.empty() || s.size() > 64 || (s[0] >= '0' && s[0] <= '9')) return false;
+  return std::all_of(s.begin(), s.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+// Names that belong to the dialect, to GLSL or to this tool.
+bool is_reserved_macro(std::string_view s) {
+  for (std::string_view prefix : {"NCNN_", "ncnn_", "SPIRKILN_", "spk_", "gl_", "GL_", "__"}) {
+    if (s.starts_with(prefix)) return true;
+  }
+  return s == "defined" || s == "psc" || s == "main" || s.find("__") != std::string_view::npos;
+}
+
+class Parser {
+ public:
+  explicit Parser(const SourceFile& file) : file_(file) {}
+
+  Result<Manifest> parse() {
+    toml::table root;
+    try {
+      root = toml::parse(file_.text, file_.path.string());
+    } catch (const toml::parse_error& e) {
+      fail(e.source(), std::string(e.description()));
+      return result();
+    }
+    for (const auto& [key, node] : root) {
+      if (key.str() != "kernel") {
+        fail(key.source(), fmt::format("unknown key '{}'; a manifest holds [[kernel]] entries",
+                                       key.str()));
+        continue;
+      }
+      const toml::array* kernels = node.as_array();
+      if (kernels == nullptr || !kernels->is_array_of_tables()) {
+        fail(node.source(), "'kernel' must be written as [[kernel]]");
+        continue;
+      }
+      if (kernels->size() > kMaxKernels) {
+        fail(node.source(), fmt::format("more than {} kernels", kMaxKernels));
+        continue;
+      }
+      for (const toml::node& kernel : *kernels) read_kernel(*kernel.as_table());
+    }
+    if (manifest_.kernels.empty() && errors_.empty()) {
+      errors_ = fmt::format("{}: error: no [[kernel]] entry", file_.path.string());
+    }
+    return result();
+  }
+
+ private:
+  Result<Manifest> result() {
+    if (!errors_.empty()) return Error{ErrorCode::kInvalidArgument, errors_};
+    manifest_.path = file_.path;
+    return std::move(manifest_);
+  }
+
+  Diagnostic at(const toml::source_region& where) const {
+    return {Severity::kError, file_.path.string(), where.begin.line, where.begin.column, {}};
+  }
+
+  void fail(const toml::source_region& where, std::string text) {
+    if (!errors_.empty()) errors_ += '\n';
+    Diagnostic d = at(where);
+    d.text = std::move(text);
+    errors_ += to_string(d);
+  }
+
+  std::string string_value(const toml::key& key, const toml::node& node) {
+    if (const auto* s = node.as_string()) return s->get();
+    fail(node.source(), fmt::format("'{}' must be a string", key.str()));
+    return {};
+  }
+
+  // A macro's text: integers as they are, booleans as 1 or 0, strings as written.
+  bool macro_value(const toml::node& node, std::string& out) {
+    if (const auto* i = node.as_integer()) {
+      out = fmt::format("{}", i->get());
+    } else if (const auto* b = node.as_boolean()) {
+      out = b->get() ? "1" : "0";
+    } else if (const auto* s = node.as_string()) {
+      out = s->get();
+      if (out.size() > 1024 || out.find('\n') != std::string::npos) {
+        fail(node.source(), "a macro's value must be one line of at most 1024 bytes");
+        return false;
+      }
+    } else {
+      fail(node.source(), "expected an integer, a boolean or a string");
+      return false;
+    }
+    return true;
+  }
+
+  void read_kernel(const toml::table& table) {
+    KernelManifest kernel;
+    kernel.position = at(table.source());
+    std::vector<std::string> order;
+    const toml::node* order_node = nullptr;
+    for (const auto& [key, node] : table) {
+      const std::string_view name = key.str();
+      if (name == "name") {
+        kernel.name = string_value(key, node);
+        if (node.is_string() && !is_lower_name(kernel.name)) {
+          fail(node.source(), fmt::format("kernel name '{}': expected a lower-case letter, then up "
+                                          "to 63 of a-z, 0-9 and _",
+                                          kernel.name));
+        }
+      } else if (name == "source") {
+        kernel.source = string_value(key, node);
+        if (kernel.source.find('\\') != std::string::npos) {
+          fail(node.source(), "'source' separates folders with '/'");
+        }
+      } else if (name == "profile") {
+        kernel.profile = string_value(key, node);
+        if (node.is_string() && kernel.profile != "ncnn-2023") {
+          fail(node.source(),
+               fmt::format("unknown profile '{}'; known: ncnn-2023", kernel.profile));
+        }
+      } else if (name == "variants") {
+        read_variants(key, node, kernel.variants);
+      } else if (name == "order") {
+        read_variants(key, node, order);
+        order_node = &node;
+      } else if (name == "optimise") {
+        read_optimise(key, node, kernel);
+      } else if (name == "target") {
+        read_target(key, node, kernel);
+      } else if (name == "defines") {
+        read_defines(key, node, kernel);
+      } else if (name == "axes") {
+        read_axes(key, node, kernel);
+      } else {
+        fail(key.source(), fmt::format("unknown key '{}' in [[kernel]]", name));
+      }
+    }
+    if (!table.contains("name")) fail(table.source(), "[[kernel]] without 'name'");
+    if (!table.contains("source")) fail(table.source(), "[[kernel]] without 'source'");
+    if (table.contains("source") && table["source"].is_string() && kernel.source.empty()) {
+      fail(table["source"].node()->source(), "'source' is empty");
+    }
+    order_variants(kernel, order, order_node);
+    std::sort(kernel.axes.begin(), kernel.axes.end(),
+              [](const Axis& a, const Axis& b) { return a.name < b.name; });
+    manifest_.kernels.push_back(std::move(kernel));
+  }
+
+  void read_variants(const toml::key& key, const toml::node& node, std::vector<std::string>& out) {
+    const toml::array* list = node.as_array();
+    if (list == nullptr || list->empty()) {
+      fail(node.source(), fmt::format("'{}' must be a list of one or more variants", key.str()));
+      return;
+    }
+    for (const toml::node& item : *list) {
+      const auto* s = item.as_string();
+      if (s == nullptr || std::find(kVariants.begin(), kVariants.end(), s->get()) ==
+                              kVariants.end()) {
+        fail(item.source(), "expected one of \"fp32\", \"fp16p\", \"fp16pa\", \"fp16s\", "
+                            "\"fp16sa\"");
+      } else if (std::find(out.begin(), out.end(), s->get()) != out.end()) {
+        fail(item.source(), fmt::format("'{}' is listed twice", s->get()));
+      } else {
+        out.push_back(s->get());
+      }
+    }
+  }
+
+  void order_variants(KernelManifest& kernel, const std::vector<std::string>& order,
+                      const toml::node* order_node) {
+    if (kernel.variants.empty()) kernel.variants.assign(kVariants.begin(), kVariants.end());
+    if (order_node == nullptr) {
+      std::vector<std::string> sorted;
+      for (std::string_view v : kVariants) {
+        if (std::find(kernel.variants.begin(), kernel.variants.end(), v) != kernel.variants.end()) {
+          sorted.emplace_back(v);
+        }
+      }
+      kernel.variants = std::move(sorted);
+      return;
+    }
+    if (std::set<std::string>(order.begin(), order.end()) !=
+        std::set<std::string>(kernel.variants.begin(), kernel.variants.end())) {
+      fail(order_node->source(), fmt::format("'order' must list each variant of the kernel once: {}",
+                                             fmt::join(kernel.variants, ", ")));
+    }
+    kernel.variants = order;
+  }
+
+  void read_optimise(const toml::key& key, const toml::node& node, KernelManifest& kernel) {
+    const std::string value = string_value(key, node);
+    if (value == "performance") {
+      kernel.optimise = Optimise::kPerformance;
+    } else if (value == "size") {
+      kernel.optimise = Optimise::kSize;
+    } else if (value == "none") {
+      kernel.optimise = Optimise::kNone;
+    } else if (node.is_string()) {
+      fail(node.source(), fmt::format("'{}': expected \"performance\", \"size\" or \"none\"",
+                                      value));
+    }
+  }
+
+  void read_target(const toml::key& key, const toml::node& node, KernelManifest& kernel) {
+    const std::string value = string_value(key, node);
+    if (value == "vulkan1.0") {
+      kernel.target = VulkanTarget::k10;
+    } else if (value == "vulkan1.1") {
+      kernel.target = VulkanTarget::k11;
+    } else if (value == "vulkan1.2") {
+      kernel.target = VulkanTarget::k12;
+    } else if (value == "vulkan1.3") {
+      kernel.target = VulkanTarget::k13;
+    } else if (node.is_string()) {
+      fail(node.source(), fmt::format("'{}': expected \"vulkan1.0\", \"vulkan1.1\", "
+                                      "\"vulkan1.2\" or \"vulkan1.3\"",
+                                      value));
+    }
+  }
+
+  bool check_macro(const toml::key& key) {
+    if (!is_macro_name(key.str())) {
+      fail(key.source(), fmt::format("'{}' is not a macro name", key.str()));
+    } else if (is_reserved_macro(key.str())) {
+      fail(key.source(), fmt::format("the name '{}' is reserved", key.str()));
+    } else {
+      return true;
+    }
+    return false;
+  }
+
+  void read_defines(const toml::key& key, const toml::node& node, KernelManifest& kernel) {
+    const toml::table* table = node.as_table();
+    if (table == nullptr) {
+      fail(key.source(), "'defines' must be a table: [kernel.defines]");
+      return;
+    }
+    for (const auto& [name, value] : *table) {
+      std::string text;
+      if (check_macro(name) && macro_value(value, text)) {
+        kernel.defines.emplace(std::string(name.str()), std::move(text));
+      }
+    }
+  }
+
+  void read_axes(const toml::key& key, const toml::node& node, KernelManifest& kernel) {
+    const toml::table* table = node.as_table();
+    if (table == nullptr) {
+      fail(key.source(), "'axes' must hold tables: [kernel.axes.NAME]");
+      return;
+    }
+    for (const auto& [name, value] : *table) {
+      const toml::table* axis = value.as_table();
+      if (axis == nullptr) {
+        fail(name.source(), fmt::format("axis '{0}' must be a table: [kernel.axes.{0}]",
+                                        name.str()));
+      } else if (check_macro(name)) {
+        read_axis(name, *axis, kernel);
+      }
+    }
+  }
+
+  void read_axis(const toml::key& axis_key, const toml::table& table, KernelManifest& kernel) {
+    Axis axis;
+    axis.name = std::string(axis_key.str());
+    const toml::node* default_node = nullptr;
+    for (const auto& [key, node] : table) {
+      if (key.str() == "values") {
+        const toml::array* list = node.as_array();
+        if (list == nullptr || list->size() < 2) {
+          fail(node.source(), "'values' must be a list of two or more values");
+          continue;
+        }
+        for (const toml::node& item : *list) {
+          std::string text;
+          if (!macro_value(item, text)) continue;
+          // The value becomes part of the variant's name.
+          if (text.empty() || !std::all_of(text.begin(), text.end(), [](char c) {
+                return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
+              })) {
+            fail(item.source(), "an axis value holds letters, digits and _ only");
+          } else if (std::find(axis.values.begin(), axis.values.end(), text) !=
+                     axis.values.end()) {
+            fail(item.source(), fmt::format("the value '{}' is listed twice", text));
+          } else {
+            axis.values.push_back(std::move(text));
+          }
+        }
+      } else if (key.str() == "default") {
+        if (macro_value(node, axis.default_value)) default_node = &node;
+      } else {
+        fail(key.source(), fmt::format("unknown key '{}'; an axis has 'values' and 'default'",
+                                       key.str()));
+      }
+    }
+    if (!table.contains("values")) {
+      fail(axis_key.source(), fmt::format("axis '{}' without 'values'", axis.name));
+      return;
+    }
+    if (axis.values.empty()) return;
+    if (default_node == nullptr) {
+      axis.default_value = axis.values.front();
+    } else if (std::find(axis.values.begin(), axis.values.end(), axis.default_value) ==
+               axis.values.end()) {
+      fail(default_node->source(), fmt::format("the default '{}' is not among the values: {}",
+                                               axis.default_value, fmt::join(axis.values, ", ")));
+    }
+    if (axis.name == "acc" && std::set<std::string>(axis.values.begin(), axis.values.end()) !=
+                                  std::set<std::string>{"float", "afp"}) {
+      fail(axis_key.source(), "the axis 'acc' has the values \"float\" and \"afp\"");
+    }
+    if (kernel.defines.contains(axis.name)) {
+      fail(axis_key.source(), fmt::format("'{}' is in 'defines' as well", axis.name));
+    }
+    kernel.axes.push_back(std::move(axis));
+  }
+
+  const SourceFile& file_;
+  Manifest manifest_;
+  std::string errors_;
+};
+
+}  // namespace
+
+Result<Manifest> parse_manifest(const SourceFile& file) { return Parser(file).parse(); }
+
+Result<std::vector<Manifest>> load_manifests(const std::vector<fs::path>& inputs,
+                                             SourceStore& sources) {
+  std::vector<fs::path> files;
+  for (const fs::path& input : inputs) {
+    std::error_code code;
+    if (!fs::is_directory(input, code)) {
+      files.push_back(input);
+      continue;
+    }
+    std::vector<fs::path> found;
+    for (fs::directory_iterator it(input, code), end; !code && it != end; it.increment(code)) {
+      if (it->path().extension() == ".toml") found.push_back(it->path());
+    }
+    if (code) {
+      return Error{ErrorCode::kIo,
+                   fmt::format("cannot list '{}': {}", input.string(), code.message())};
+    }
+    if (found.empty()) {
+      return Error{ErrorCode::kIo,
+                   fmt::format("no manifest (*.toml) in the folder '{}'", input.string())};
+    }
+    std::sort(found.begin(), found.end());
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  std::vector<Manifest> manifests;
+  std::string errors;
+  std::map<std::string, Diagnostic> first;
+  auto add_error = [&](const std::string& text) {
+    if (!errors.empty()) errors += '\n';
+    errors += text;
+  };
+  for (const fs::path& path : files) {
+    auto file = sources.load(path);
+    if (!file.ok()) {
+      add_error(file.error().message);
+      continue;
+    }
+    auto manifest = parse_manifest(**file);
+    if (!manifest.ok()) {
+      add_error(manifest.error().message);
+      continue;
+    }
+    for (const KernelManifest& kernel : manifest->kernels) {
+      auto [it, is_new] = first.try_emplace(kernel.name, kernel.position);
+      if (is_new) continue;
+      Diagnostic d = kernel.position;
+      d.text = fmt::format("a second kernel '{}'; the first is at {}:{}", kernel.name,
+                           it->second.file, it->second.line);
+      add_error(to_string(d));
+    }
+    manifests.push_back(std::move(manifest).value());
+  }
+  if (!errors.empty()) return Error{ErrorCode::kInvalidArgument, errors};
+  return manifests;
+}
+
+}  // namespace spirkiln::gen

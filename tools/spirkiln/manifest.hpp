@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stage 1: reads manifests. ../../variants/README.md is their reference.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "diagnostics.hpp"
+
+namespace spirkiln::gen {
+
+enum class Optimise { kPerformance, kSize, kNone };
+enum class VulkanTarget { kAuto, k10, k11, k12, k13 };
+
+struct Axis {
+  std::string name;
+  std::vector<std::string> values;  // as macro text
+  std::string default_value;
+};
+
+struct KernelManifest {
+  std::string name;
+  std::string source;
+  std::string profile = "ncnn-2023";
+  std::vector<std::string> variants;  // suffix names, in order of preference
+  Optimise optimise = Optimise::kPerformance;
+  VulkanTarget target = VulkanTarget::kAuto;
+  std::map<std::string, std::string> defines;
+  std::vector<Axis> axes;  // sorted by name, the `acc` axis among them
+  Diagnostic position;     // of the [[kernel]], for later messages; its text is empty
+};
+
+struct Manifest {
+  std::filesystem::path path;
+  std::vector<KernelManifest> kernels;
+};
+
+// An Error's message is one or more lines "file:line:column: error: ...".
+Result<Manifest> parse_manifest(const SourceFile& file);
+
+// A folder stands for the *.toml files in it, sorted by name. Kernel names must be unique.
+Result<std::vector<Manifest>> load_manifests(const std::vector<std::filesystem::path>& inputs,
+                                             SourceStore& sources);
+
+}  // namespace spirkiln::gen

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stages 12 and 13: equal blobs once, each family in one compressed frame, all as a table.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "blob.hpp"
+#include "cache.hpp"
+#include "expand.hpp"
+
+namespace spirkiln::gen {
+
+struct PackKernel {
+  std::string name;
+  std::size_t family = 0;  // index of the manifest
+  std::uint32_t source_hash = 0;
+  std::vector<Variant> variants;                   // best first
+  std::vector<std::shared_ptr<const Blob>> blobs;  // one a variant; equal ones may be shared
+};
+
+struct PackStats {
+  std::size_t unique_blobs = 0;
+  std::uint64_t raw_bytes = 0;     // all variants' words
+  std::uint64_t unique_bytes = 0;  // without duplicates
+  std::uint64_t packed_bytes = 0;  // of the frames
+};
+
+struct PackedTable {
+  std::string bytes;
+  PackStats stats;
+  // For each kernel (sorted by name) and variant: the name of the variant that its blob was first
+  // stored for, or empty where that is itself.
+  std::vector<std::vector<std::string>> merged_into;
+};
+
+// `kernels` must be sorted by name. The bytes depend on the arguments only, not on `threads` or
+// the cache.
+Result<PackedTable> pack_table(const std::string& name, const std::string& tool_version,
+                               const std::vector<PackKernel>& kernels, unsigned threads,
+                               const Cache& cache);
+
+}  // namespace spirkiln::gen
