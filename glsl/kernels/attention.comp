@@ -1,10 +1,10 @@
 #version 450
 // SPDX-License-Identifier: Apache-2.0
-// softmax(factor * q k') v for all heads of QUERIES positions in a workgroup; one invocation a head
-// and position. Keys and values pass through workgroup memory in blocks of KEYS, and the softmax is
-// corrected block by block, so that memory does not grow with the length. Rows of a head begin at
-// any channel (a head of 15 is not a whole number of vectors), therefore workgroup memory holds
-// single values in the order of the channels.
+// softmax(factor * q k') v: one invocation a head and position, all heads of `queries` positions in
+// a workgroup. The softmax is corrected from key to key, so that memory does not grow with the
+// length. A head begins at any channel (15 channels are not a whole number of vectors): vectors are
+// shifted into place in registers. Results pass through workgroup memory, since one vector of the
+// output may hold channels of several heads.
 
 #include "epilogue.glsl"
 
@@ -16,109 +16,94 @@ layout(binding = 2) writeonly buffer out_blob { sfpvec4 out_data[]; };
 
 // These size arrays, so they are constants and nothing else. local_size_x = heads * queries.
 layout(constant_id = 2) const uint heads = 8;
-layout(constant_id = 3) const uint dim = 15;
+layout(constant_id = 3) const uint dim4 = 4;  // vectors of a head
 layout(constant_id = 4) const uint queries = 8;
-layout(constant_id = 5) const uint keys = 8;
+layout(constant_id = 5) const uint dim = 0;
 layout(constant_id = 6) const uint len = 0;
 
 layout(push_constant) uniform parameter {
   Epilogue e;
+  uint dim;
   uint len;
   float factor;
 } p;
 
-const uint CHANNELS = heads * dim;
+shared vec4 result_local[queries * heads * dim4];
 
-shared lfp query_local[queries * CHANNELS];  // later the result
-shared lfp key_local[keys * CHANNELS];
-shared lfp value_local[keys * CHANNELS];
-
-// Copies channels [first, first + CHANNELS) of `rows` positions from `row0` on into workgroup memory.
-#define LOAD_ROWS(dst, first, row0, rows)                                        \
-  {                                                                              \
-    uint v0 = (first) / 4;                                                       \
-    uint vectors = ((first) + CHANNELS + 3) / 4 - v0;                            \
-    for (uint i = gl_LocalInvocationID.x; i < (rows) * vectors;                  \
-         i += gl_WorkGroupSize.x) {                                              \
-      uint row = i / vectors;                                                    \
-      uint v = v0 + i - row * vectors;                                           \
-      if ((row0) + row < psc(len)) {                                             \
-        afpvec4 x = buffer_ld4(qkv_data, (base + (row0) + row) * QKV4 + v);      \
-        uint c = v * 4 - (first);                                                \
-        uint o = row * CHANNELS + c;                                             \
-        if (c < CHANNELS) dst[o] = afp2lfp(x.x);                                 \
-        if (c + 1 < CHANNELS) dst[o + 1] = afp2lfp(x.y);                         \
-        if (c + 2 < CHANNELS) dst[o + 2] = afp2lfp(x.z);                         \
-        if (c + 3 < CHANNELS) dst[o + 3] = afp2lfp(x.w);                         \
-      }                                                                          \
-    }                                                                            \
-  }
-
-const uint QKV4 = (3 * CHANNELS + 3) / 4;
-const uint OUT4 = (CHANNELS + 3) / 4;
+// Four channels from lane `shift` of a on, b being the vector behind a.
+afpvec4 shifted(afpvec4 a, afpvec4 b, uint shift) {
+  if (shift == 0) return a;
+  if (shift == 1) return afpvec4(a.yzw, b.x);
+  if (shift == 2) return afpvec4(a.zw, b.xy);
+  return afpvec4(a.w, b.xyz);
+}
 
 void main() {
+  uint l = gl_LocalInvocationID.x;
+  uint channels = heads * psc(dim);
+  uint qkv4 = (3 * channels + 3) / 4;
+  uint out4 = (channels + 3) / 4;
   uint base = gl_WorkGroupID.y * psc(len);
   uint query0 = gl_WorkGroupID.x * queries;
-  uint slot = gl_LocalInvocationID.x / heads;
-  uint head = gl_LocalInvocationID.x - slot * heads;
-  uint own = slot * CHANNELS + head * dim;
+  uint slot = l / heads;
+  uint head = l - slot * heads;
+  uint last = qkv4 - 1;  // of a row: behind the last head's channels nothing need be read
 
-  LOAD_ROWS(query_local, 0, query0, queries)
-  barrier();
-  afp q[dim];
-  float result[dim];
-  for (uint d = 0; d < dim; d++) {
-    q[d] = lfp2afp(query_local[own + d]);
-    result[d] = 0.0;
+  uint c = head * psc(dim);
+  uint row = (base + min(query0 + slot, psc(len) - 1)) * qkv4;
+  afpvec4 q[dim4];
+  vec4 result[dim4];
+  afpvec4 a = buffer_ld4(qkv_data, row + c / 4);
+  for (uint d = 0; d < dim4; d++) {
+    afpvec4 b = buffer_ld4(qkv_data, row + min(c / 4 + d + 1, last));
+    // Zeros behind the head's last channel make what keys have there count nothing.
+    bvec4 real = lessThan(uvec4(d * 4) + uvec4(0, 1, 2, 3), uvec4(psc(dim)));
+    q[d] = mix(afpvec4(0.0), shifted(a, b, c % 4), real);
+    result[d] = vec4(0.0);
+    a = b;
   }
+
   float top = -3.0e38;
   float sum = 0.0;
-
-  for (uint key0 = 0; key0 < psc(len); key0 += keys) {
-    barrier();
-    LOAD_ROWS(key_local, CHANNELS, key0, keys)
-    LOAD_ROWS(value_local, 2 * CHANNELS, key0, keys)
-    barrier();
-    uint present = min(keys, psc(len) - key0);
-    float score[keys];
-    float block_top = top;
-    for (uint k = 0; k < present; k++) {
-      float s = 0.0;
-      for (uint d = 0; d < dim; d++) {
-        s += float(q[d] * lfp2afp(key_local[k * CHANNELS + head * dim + d]));
-      }
-      score[k] = s * p.factor;
-      block_top = max(block_top, score[k]);
+  uint ck = channels + c;
+  uint cv = 2 * channels + c;
+  for (uint key = 0; key < psc(len); key++) {
+    row = (base + key) * qkv4;
+    vec4 products = vec4(0.0);
+    a = buffer_ld4(qkv_data, row + ck / 4);
+    for (uint d = 0; d < dim4; d++) {
+      afpvec4 b = buffer_ld4(qkv_data, row + min(ck / 4 + d + 1, last));
+      products += vec4(q[d] * shifted(a, b, ck % 4));
+      a = b;
     }
-    float correction = exp(top - block_top);
-    top = block_top;
-    sum *= correction;
-    for (uint d = 0; d < dim; d++) result[d] *= correction;
-    for (uint k = 0; k < present; k++) {
-      float weight = exp(score[k] - top);
-      sum += weight;
-      for (uint d = 0; d < dim; d++) {
-        result[d] += float(afp(weight) * lfp2afp(value_local[k * CHANNELS + head * dim + d]));
-      }
+    float score = (products.x + products.y + products.z + products.w) * p.factor;
+    float new_top = max(top, score);
+    float correction = exp(top - new_top);
+    float weight = exp(score - new_top);
+    top = new_top;
+    sum = sum * correction + weight;
+    a = buffer_ld4(qkv_data, row + cv / 4);
+    for (uint d = 0; d < dim4; d++) {
+      afpvec4 b = buffer_ld4(qkv_data, row + min(cv / 4 + d + 1, last));
+      result[d] = result[d] * correction + vec4(afp(weight) * shifted(a, b, cv % 4));
+      a = b;
     }
   }
 
-  // Own slots only: nobody else reads them since the first barrier.
-  for (uint d = 0; d < dim; d++) query_local[own + d] = afp2lfp(afp(result[d] / sum));
+  for (uint d = 0; d < dim4; d++) result_local[l * dim4 + d] = result[d] / sum;
   barrier();
-  for (uint i = gl_LocalInvocationID.x; i < queries * OUT4; i += gl_WorkGroupSize.x) {
-    uint row = i / OUT4;
-    if (query0 + row >= psc(len)) break;
-    uint c = (i - row * OUT4) * 4;
-    uint s = row * CHANNELS + c;
-    afpvec4 v = afpvec4(0.0);
-    v.x = lfp2afp(query_local[s]);
-    if (c + 1 < CHANNELS) v.y = lfp2afp(query_local[s + 1]);
-    if (c + 2 < CHANNELS) v.z = lfp2afp(query_local[s + 2]);
-    if (c + 3 < CHANNELS) v.w = lfp2afp(query_local[s + 3]);
-    uint o = (base + query0 + row) * OUT4 + c / 4;
-    afpvec4 r = load_residual(residual_data, o);
-    buffer_st4(out_data, o, epilogue(v, r, p.e));
+  for (uint i = l; i < queries * out4; i += gl_WorkGroupSize.x) {
+    uint r = i / out4;
+    if (query0 + r >= psc(len)) break;
+    uint first = (i - r * out4) * 4;
+    vec4 v = vec4(0.0);
+    for (uint lane = 0; lane < 4; lane++) {
+      uint h = (first + lane) / psc(dim);
+      uint d = first + lane - h * psc(dim);
+      if (h < heads) v[lane] = result_local[(r * heads + h) * dim4 + d / 4][d % 4];
+    }
+    uint o = (base + query0 + r) * out4 + first / 4;
+    afpvec4 residual_value = load_residual(residual_data, o);
+    buffer_st4(out_data, o, epilogue(afpvec4(v), residual_value, p.e));
   }
 }

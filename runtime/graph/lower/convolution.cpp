@@ -49,6 +49,23 @@ void bind_weighted(Dispatch& d, const LowerRequest& request) {
   push_epilogue(d, request.node.epilogue);
 }
 
+// What conv_subgroup.comp asks of a device; elsewhere it would be wrong, not only slow.
+bool by_subgroup(const DeviceTraits& traits) {
+  return traits.software && traits.subgroup_size == tuning::kSubgroupLanes &&
+         traits.max_invocations >= tuning::kSubgroupLocal &&
+         traits.max_group_size[0] >= tuning::kSubgroupLocal;
+}
+
+// Workgroups of conv_subgroup.comp: columns along x, pixels along y folded over z.
+void set_subgroup_grid(Dispatch& d, std::uint32_t rows, std::uint32_t n4,
+                       const DeviceTraits& traits) {
+  d.local_size = {tuning::kSubgroupLocal, 1, 1};
+  const std::uint32_t block = tuning::kSubgroupLocal * tuning::kSubgroupTileP;
+  const std::uint32_t lines = (rows - 1) / block + 1;
+  const std::uint32_t folds = (lines - 1) / traits.max_group_count[1] + 1;
+  d.groups = {(n4 - 1) / tuning::kSubgroupTileN + 1, (lines - 1) / folds + 1, folds};
+}
+
 // The matrix product: every pixel's channels times the weights.
 Dispatch matrix_product(const LowerRequest& request) {
   const Dims& x = request.inputs[0];
@@ -59,22 +76,26 @@ Dispatch matrix_product(const LowerRequest& request) {
   d.push_u32(rows);
   d.push_u32(x.c4());
   d.push_u32(n4);
-  if (!request.traits.software) {
-    d.kernel = "gemm_nc";
-    const tuning::GemmShape shape = tuning::gemm_shape(n4);
-    d.local_size = {shape.x, shape.y, 1};
-    const std::uint32_t block_m = shape.y * tuning::kGemmTileM;
-    const std::uint32_t block_n = shape.x * tuning::kGemmTileN;
-    const std::uint32_t lines = (rows + block_m - 1) / block_m;
-    const std::uint32_t folds = (lines - 1) / request.traits.max_group_count[1] + 1;
-    d.groups = {(n4 + block_n - 1) / block_n, (lines + folds - 1) / folds, folds};
+  if (by_subgroup(request.traits)) {
+    d.kernel = "gemm_subgroup";
+    set_subgroup_grid(d, rows, n4, request.traits);
     return d;
   }
-  d.kernel = "gemm_reg";
-  d.push_u32(n4);  // out4
-  for (int i = 0; i < 3; i++) d.push_u32(0);  // of the scattering form
-  set_linear_grid(d, std::uint64_t{(rows + tuning::kRegTileM - 1) / tuning::kRegTileM} * n4,
-                  request.traits);
+  if (request.traits.software || request.traits.max_invocations < tuning::kGemmThreads) {
+    d.kernel = "gemm_reg";
+    d.push_u32(n4);                             // out4
+    for (int i = 0; i < 3; i++) d.push_u32(0);  // of the scattering form
+    set_linear_grid(d, std::uint64_t{(rows - 1) / tuning::kRegTileM + 1} * n4, request.traits);
+    return d;
+  }
+  d.kernel = "gemm_nc";
+  const tuning::GemmShape shape = tuning::gemm_shape(n4);
+  d.local_size = {shape.x, shape.y, 1};
+  const std::uint32_t block_m = shape.y * tuning::kGemmTileM;
+  const std::uint32_t block_n = shape.x * tuning::kGemmTileN;
+  const std::uint32_t lines = (rows - 1) / block_m + 1;
+  const std::uint32_t folds = (lines - 1) / request.traits.max_group_count[1] + 1;
+  d.groups = {(n4 - 1) / block_n + 1, (lines - 1) / folds + 1, folds};
   return d;
 }
 
@@ -102,12 +123,26 @@ Result<Lowered> conv(const LowerRequest& request) {
   const Dims& x = request.inputs[0];
   const Dims& y = request.output;
   Dispatch d;
-  d.kernel = "conv_direct";
   bind_weighted(d, request);
-  for (std::uint32_t v : {y.n, x.h, x.w, x.c4(), y.h, y.w, y.c4()}) d.push_u32(v);
+  const bool subgroup = by_subgroup(request.traits);
+  if (subgroup) {
+    d.kernel = "conv_subgroup";
+    for (std::uint32_t v : {static_cast<std::uint32_t>(y.pixels()), x.c4(), y.c4(), x.h, x.w, y.h,
+                            y.w}) {
+      d.push_u32(v);
+    }
+  } else {
+    d.kernel = "conv_direct";
+    for (std::uint32_t v : {y.n, x.h, x.w, x.c4(), y.h, y.w, y.c4()}) d.push_u32(v);
+  }
   push_window(d, w);
   d.push_u32(static_cast<std::uint32_t>(w.dilation_h));
   d.push_u32(static_cast<std::uint32_t>(w.dilation_w));
+  if (subgroup) {
+    set_subgroup_grid(d, static_cast<std::uint32_t>(y.pixels()), y.c4(), request.traits);
+    out.dispatches.push_back(std::move(d));
+    return out;
+  }
   const std::uint64_t tiles = (y.w + tuning::kConvTileW - 1) / tuning::kConvTileW;
   set_linear_grid(d, std::uint64_t{y.n} * y.h * tiles * y.c4(), request.traits);
   out.dispatches.push_back(std::move(d));
@@ -149,13 +184,17 @@ Result<Lowered> deconv(const LowerRequest& request) {
   const std::uint32_t rows = static_cast<std::uint32_t>(x.pixels());
   const std::uint32_t n4 = static_cast<std::uint32_t>(kh * kw) * y.c4();
   Dispatch d;
-  d.kernel = "deconv";
   bind_weighted(d, request);
   for (std::uint32_t v : {rows, x.c4(), n4, y.c4(), x.w}) d.push_u32(v);
   d.push_u32(static_cast<std::uint32_t>(kh));
   d.push_u32(static_cast<std::uint32_t>(kw));
-  set_linear_grid(d, std::uint64_t{(rows + tuning::kRegTileM - 1) / tuning::kRegTileM} * n4,
-                  request.traits);
+  if (by_subgroup(request.traits)) {
+    d.kernel = "deconv_subgroup";
+    set_subgroup_grid(d, rows, n4, request.traits);
+  } else {
+    d.kernel = "deconv";
+    set_linear_grid(d, std::uint64_t{(rows - 1) / tuning::kRegTileM + 1} * n4, request.traits);
+  }
   Lowered out;
   out.dispatches.push_back(std::move(d));
   return out;

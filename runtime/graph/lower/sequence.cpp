@@ -66,16 +66,18 @@ Result<Lowered> attention(const LowerRequest& request) {
   if (x.h != 1 || x.c != 3 * channels || !(request.output == Dims{x.n, 1, x.w, static_cast<std::uint32_t>(channels)})) {
     return unsupported(request, "the shapes are not N x 1 x T x 3*heads*dim and N x 1 x T x heads*dim");
   }
-  // Workgroup memory holds `queries` + 2 * `keys` rows of the channels in at most four bytes.
-  const std::uint64_t most = std::min(request.traits.max_invocations, request.traits.max_group_size[0]);
+  const std::uint64_t dim4 = static_cast<std::uint64_t>(dim + 3) / 4;
+  if (dim4 > tuning::kAttentionMaxDim4) return unsupported(request, "a head of more than 128 channels");
+  const std::uint64_t heads64 = static_cast<std::uint64_t>(heads);
+  const std::uint64_t most =
+      std::min(request.traits.max_invocations, request.traits.max_group_size[0]);
+  const auto fits = [&](std::uint64_t queries) {
+    return queries * heads64 <= most &&
+           queries * heads64 * dim4 * 16 <= request.traits.shared_bytes;
+  };
   std::uint64_t queries = tuning::kAttentionQueries;
-  while (queries > 1 && queries * static_cast<std::uint64_t>(heads) > most) queries /= 2;
-  std::uint64_t keys = tuning::kAttentionKeys;
-  const auto bytes = [&] { return (queries + 2 * keys) * channels * 4; };
-  while (bytes() > request.traits.shared_bytes && (keys > 1 || queries > 1)) {
-    (keys >= queries ? keys : queries) /= 2;
-  }
-  if (queries * static_cast<std::uint64_t>(heads) > most || bytes() > request.traits.shared_bytes) {
+  while (queries > 1 && !fits(queries)) queries /= 2;
+  if (!fits(queries)) {
     return unsupported(request, "one position of all heads does not fit a workgroup of this device");
   }
   const std::uint64_t groups = (x.w + queries - 1) / queries;
@@ -87,10 +89,10 @@ Result<Lowered> attention(const LowerRequest& request) {
   d.buffers = {{BufferKind::kInput, 0}, residual_ref(request), {BufferKind::kOutput, 0}};
   set_epilogue_specs(d, request.node);
   d.specs.push_back({"heads", static_cast<std::uint32_t>(heads)});
-  d.specs.push_back({"dim", static_cast<std::uint32_t>(dim)});
+  d.specs.push_back({"dim4", static_cast<std::uint32_t>(dim4)});
   d.specs.push_back({"queries", static_cast<std::uint32_t>(queries)});
-  d.specs.push_back({"keys", static_cast<std::uint32_t>(keys)});
   push_epilogue(d, request.node.epilogue);
+  d.push_u32(static_cast<std::uint32_t>(dim));
   d.push_u32(x.w);
   d.push_f32(request.node.f[0]);
   d.local_size = {static_cast<std::uint32_t>(queries * static_cast<std::uint64_t>(heads)), 1, 1};

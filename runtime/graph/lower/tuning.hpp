@@ -27,10 +27,10 @@ inline constexpr std::uint32_t kSqueezeGroup = 128;
 inline constexpr std::uint32_t kSqueezeGroupSoftware = 16;
 inline constexpr std::uint32_t kSqueezeMaxVectors = 512;
 
-// Positions of a workgroup in attention, and keys that pass through workgroup memory at a time.
-// Halved until they fit the device.
+// Positions of a workgroup in attention; halved until they fit the device.
 inline constexpr std::uint32_t kAttentionQueries = 8;
-inline constexpr std::uint32_t kAttentionKeys = 8;
+// Vectors of a head: its query and result stay in registers.
+inline constexpr std::uint32_t kAttentionMaxDim4 = 32;
 
 // Register tiles, as the kernels have them.
 inline constexpr std::uint32_t kRegTileM = 4;        // gemm_reg.comp TILE_M
@@ -38,6 +38,16 @@ inline constexpr std::uint32_t kConvTileW = 4;       // conv_direct.comp TILE_W
 inline constexpr std::uint32_t kDepthwiseTileW = 4;  // depthwise.comp TILE_W
 inline constexpr std::uint32_t kGemmTileM = 4;       // gemm_nc.comp TILE_M, TILE_N
 inline constexpr std::uint32_t kGemmTileN = 2;
+
+inline constexpr std::uint32_t kGemmThreads = 64;    // of every GemmShape
+
+// conv_subgroup.comp: LANES, TILE_P, TILE_N, and the local size. lavapipe's loads cost about 50
+// cycles for each 8 lanes and vector, so weights are loaded once a subgroup: 40 GFLOP/s on two
+// cores where gemm_reg reaches 4 to 9 (3600 x 192 x 192).
+inline constexpr std::uint32_t kSubgroupLanes = 8;
+inline constexpr std::uint32_t kSubgroupTileP = 2;
+inline constexpr std::uint32_t kSubgroupTileN = 4;
+inline constexpr std::uint32_t kSubgroupLocal = 8;
 
 // Workgroup of gemm_nc: wide where there are many columns, tall where there are few.
 struct GemmShape {
