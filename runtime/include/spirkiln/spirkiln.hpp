@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "spirkiln/export.h"
 #include "spirkiln/result.hpp"
 
 namespace spirkiln {
@@ -38,9 +39,9 @@ struct DeviceOptions {
 };
 
 // All devices of all drivers. Errors: kNoVulkan naming every library that was tried.
-Result<std::vector<DeviceInfo>> list_devices(const MessageCallback& message = {});
+SPIRKILN_API Result<std::vector<DeviceInfo>> list_devices(const MessageCallback& message = {});
 
-class Device {
+class SPIRKILN_API Device {
  public:
   static Result<Device> open(const DeviceOptions& options = {});
   const DeviceInfo& info() const;
@@ -54,7 +55,7 @@ class Device {
   std::shared_ptr<State> state_;
 };
 
-class Model {
+class SPIRKILN_API Model {
  public:
   // Errors: kIo; kCorrupt naming what is wrong (magic, version, size, checksum, field).
   static Result<Model> open(const std::string& path);
@@ -94,7 +95,7 @@ struct RunTimings {
   std::uint32_t dispatches = 0;
 };
 
-class Graph {
+class SPIRKILN_API Graph {
  public:
   static Result<Graph> create(const Device& device, const Model& model,
                               const GraphOptions& options = {});

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/executor.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace spirkiln {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+MemoryUse memory_use(Home home) {
+  switch (home) {
+    case Home::kUpload:
+      return MemoryUse::kUpload;
+    case Home::kDownload:
+      return MemoryUse::kDownload;
+    default:
+      return MemoryUse::kDevice;
+  }
+}
+
+VkMemoryBarrier memory_barrier(VkAccessFlags from, VkAccessFlags to) {
+  VkMemoryBarrier barrier{};
+  barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
+  barrier.srcAccessMask = from;
+  barrier.dstAccessMask = to;
+  return barrier;
+}
+
+}  // namespace
+
+Recording::~Recording() {
+  const DeviceFunctions& f = device_->f;
+  const VkDevice d = device_->device;
+  if (queries_ != VK_NULL_HANDLE) f.vkDestroyQueryPool(d, queries_, nullptr);
+  if (commands_ != VK_NULL_HANDLE) f.vkDestroyCommandPool(d, commands_, nullptr);
+  if (descriptors_ != VK_NULL_HANDLE) f.vkDestroyDescriptorPool(d, descriptors_, nullptr);
+}
+
+Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<Device::State> device) {
+  std::unique_ptr<Executor> self(new Executor(std::move(device)));
+  VkFenceCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
+  const VkResult r =
+      self->device_->f.vkCreateFence(self->device_->device, &info, nullptr, &self->fence_);
+  if (r != VK_SUCCESS) return self->device_->error("vkCreateFence", r);
+  return self;
+}
+
+Executor::~Executor() {
+  if (fence_ != VK_NULL_HANDLE) device_->f.vkDestroyFence(device_->device, fence_, nullptr);
+}
+
+Status Executor::reserve(Home home, std::uint64_t bytes) {
+  Buffer& block = blocks_[static_cast<std::size_t>(home)];
+  if (block.bytes() >= bytes) return Ok{};
+  ++generation_;
+  block.reset();  // before the new one is made: both together may not fit
+  auto grown = Buffer::create(device_, bytes, memory_use(home));
+  if (!grown) return std::move(grown).error();
+  block = *std::move(grown);
+  return Ok{};
+}
+
+Status Executor::reserve_for(const Program& program) {
+  for (std::size_t i = 0; i < kHomes; ++i) {
+    if (static_cast<Home>(i) == Home::kWeights) continue;
+    if (auto s = reserve(static_cast<Home>(i), program.home_bytes[i]); !s) return s;
+  }
+  return Ok{};
+}
+
+std::uint64_t Executor::bytes() const {
+  std::uint64_t sum = 0;
+  for (const Buffer& b : blocks_) sum += b.bytes();
+  return sum;
+}
+
+std::span<std::byte> Executor::mapped(Home home) const { return block(home).mapped(); }
+
+Status Executor::write(Home home, std::uint64_t offset, std::span<const std::byte> bytes) {
+  const Buffer& target = block(home);
+  if (bytes.empty()) return Ok{};
+  if (offset > target.bytes() || bytes.size() > target.bytes() - offset) {
+    return Error{ErrorCode::kInvalidArgument, "a write beyond the end of a block"};
+  }
+  if (!target.mapped().empty()) {
+    std::memcpy(target.mapped().data() + offset, bytes.data(), bytes.size());
+    return target.flush();
+  }
+  auto staging = Buffer::create(device_, bytes.size(), MemoryUse::kUpload);
+  if (!staging) return std::move(staging).error();
+  std::memcpy(staging->mapped().data(), bytes.data(), bytes.size());
+  if (auto s = staging->flush(); !s) return s;
+
+  const DeviceFunctions& f = device_->f;
+  Recording once(device_);
+  VkCommandPoolCreateInfo pool{};
+  pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+  pool.queueFamilyIndex = device_->queue_family;
+  VkResult r = f.vkCreateCommandPool(device_->device, &pool, nullptr, &once.commands_);
+  if (r != VK_SUCCESS) return device_->error("vkCreateCommandPool", r);
+  VkCommandBufferAllocateInfo alloc{};
+  alloc.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+  alloc.commandPool = once.commands_;
+  alloc.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+  alloc.commandBufferCount = 1;
+  r = f.vkAllocateCommandBuffers(device_->device, &alloc, &once.buffer_);
+  if (r != VK_SUCCESS) return device_->error("vkAllocateCommandBuffers", r);
+  VkCommandBufferBeginInfo begin{};
+  begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+  begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+  r = f.vkBeginCommandBuffer(once.buffer_, &begin);
+  if (r != VK_SUCCESS) return device_->error("vkBeginCommandBuffer", r);
+  const VkBufferCopy copy{0, offset, bytes.size()};
+  f.vkCmdCopyBuffer(once.buffer_, staging->handle(), target.handle(), 1, &copy);
+  const VkMemoryBarrier barrier =
+      memory_barrier(VK_ACCESS_TRANSFER_WRITE_BIT,
+                     VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+  f.vkCmdPipelineBarrier(once.buffer_, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0,
+                         nullptr);
+  r = f.vkEndCommandBuffer(once.buffer_);
+  if (r != VK_SUCCESS) return device_->error("vkEndCommandBuffer", r);
+  return submit_and_wait(once.buffer_);
+}
+
+Status Executor::record_descriptors(const Program& program, Recording* recording,
+                                    std::vector<VkDescriptorSet>* sets) {
+  const DeviceFunctions& f = device_->f;
+  std::uint32_t bindings = 0;
+  for (const Step& step : program.steps) bindings += static_cast<std::uint32_t>(step.uses.size());
+  const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, std::max(bindings, 1u)};
+  VkDescriptorPoolCreateInfo pool{};
+  pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
+  pool.maxSets = static_cast<std::uint32_t>(program.steps.size());
+  pool.poolSizeCount = 1;
+  pool.pPoolSizes = &size;
+  VkResult r = f.vkCreateDescriptorPool(device_->device, &pool, nullptr, &recording->descriptors_);
+  if (r != VK_SUCCESS) return device_->error("vkCreateDescriptorPool", r);
+  std::vector<VkDescriptorSetLayout> layouts;
+  for (const auto& p : recording->pipelines_) layouts.push_back(p->set);
+  sets->resize(layouts.size());
+  VkDescriptorSetAllocateInfo alloc{};
+  alloc.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
+  alloc.descriptorPool = recording->descriptors_;
+  alloc.descriptorSetCount = static_cast<std::uint32_t>(layouts.size());
+  alloc.pSetLayouts = layouts.data();
+  r = f.vkAllocateDescriptorSets(device_->device, &alloc, sets->data());
+  if (r != VK_SUCCESS) return device_->error("vkAllocateDescriptorSets", r);
+
+  std::vector<VkDescriptorBufferInfo> infos;
+  std::vector<VkWriteDescriptorSet> writes;
+  infos.reserve(bindings);  // the writes point into it
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    for (const Use& use : program.steps[i].uses) {
+      const ProgramBuffer& b = program.buffers[use.buffer];
+      infos.push_back({block(b.home).handle(), b.offset, b.bytes});
+      VkWriteDescriptorSet w{};
+      w.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
+      w.dstSet = (*sets)[i];
+      w.dstBinding = use.binding;
+      w.descriptorCount = 1;
+      w.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+      w.pBufferInfo = &infos.back();
+      writes.push_back(w);
+    }
+  }
+  f.vkUpdateDescriptorSets(device_->device, static_cast<std::uint32_t>(writes.size()),
+                           writes.data(), 0, nullptr);
+  return Ok{};
+}
+
+Status Executor::record_commands(const Program& program, const std::vector<VkDescriptorSet>& sets,
+                                 Recording* recording) {
+  const DeviceFunctions& f = device_->f;
+  VkCommandPoolCreateInfo pool{};
+  pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+  pool.queueFamilyIndex = device_->queue_family;
+  VkResult r = f.vkCreateCommandPool(device_->device, &pool, nullptr, &recording->commands_);
+  if (r != VK_SUCCESS) return device_->error("vkCreateCommandPool", r);
+  VkCommandBufferAllocateInfo alloc{};
+  alloc.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+  alloc.commandPool = recording->commands_;
+  alloc.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+  alloc.commandBufferCount = 1;
+  r = f.vkAllocateCommandBuffers(device_->device, &alloc, &recording->buffer_);
+  if (r != VK_SUCCESS) return device_->error("vkAllocateCommandBuffers", r);
+  if (device_->timestamp_bits != 0) {
+    VkQueryPoolCreateInfo queries{};
+    queries.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
+    queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
+    queries.queryCount = 2;
+    r = f.vkCreateQueryPool(device_->device, &queries, nullptr, &recording->queries_);
+    if (r != VK_SUCCESS) return device_->error("vkCreateQueryPool", r);
+  }
+
+  const VkCommandBuffer c = recording->buffer_;
+  VkCommandBufferBeginInfo begin{};
+  begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+  r = f.vkBeginCommandBuffer(c, &begin);
+  if (r != VK_SUCCESS) return device_->error("vkBeginCommandBuffer", r);
+  if (recording->queries_ != VK_NULL_HANDLE) {
+    f.vkCmdResetQueryPool(c, recording->queries_, 0, 2);
+    f.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, recording->queries_, 0);
+  }
+  const VkMemoryBarrier between =
+      memory_barrier(VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT,
+                     VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+  const Pipeline* bound = nullptr;
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const Step& step = program.steps[i];
+    const Pipeline* pipeline = recording->pipelines_[i].get();
+    if (step.barrier_before) {
+      ++recording->barriers_;
+      f.vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                             VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &between, 0, nullptr, 0,
+                             nullptr);
+    }
+    if (pipeline != bound) {
+      f.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline->handle);
+      bound = pipeline;
+    }
+    f.vkCmdBindDescriptorSets(c, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline->layout, 0, 1, &sets[i],
+                              0, nullptr);
+    if (step.push_words > 0) {
+      f.vkCmdPushConstants(c, pipeline->layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                           step.push_words * 4, step.push.data());
+    }
+    f.vkCmdDispatch(c, step.groups[0], step.groups[1], step.groups[2]);
+  }
+  const VkMemoryBarrier to_host =
+      memory_barrier(VK_ACCESS_SHADER_WRITE_BIT, VK_ACCESS_HOST_READ_BIT);
+  f.vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
+                         &to_host, 0, nullptr, 0, nullptr);
+  if (recording->queries_ != VK_NULL_HANDLE) {
+    f.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, recording->queries_, 1);
+  }
+  r = f.vkEndCommandBuffer(c);
+  if (r != VK_SUCCESS) return device_->error("vkEndCommandBuffer", r);
+  return Ok{};
+}
+
+Result<std::unique_ptr<Recording>> Executor::record(const Table& table, const Program& program) {
+  if (program.steps.empty()) {
+    return Error{ErrorCode::kInvalidArgument, "a program without steps"};
+  }
+  auto recording = std::make_unique<Recording>(device_);
+  std::vector<PipelineRequest> requests;
+  for (const Step& step : program.steps) requests.push_back(step.pipeline);
+  auto pipelines = device_->pipelines->get(table, requests);
+  if (!pipelines) return std::move(pipelines).error();
+  recording->pipelines_ = *std::move(pipelines);
+  std::vector<VkDescriptorSet> sets;
+  if (auto s = record_descriptors(program, recording.get(), &sets); !s) {
+    return std::move(s).error();
+  }
+  if (auto s = record_commands(program, sets, recording.get()); !s) return std::move(s).error();
+  recording->generation_ = generation_;
+  return recording;
+}
+
+Status Executor::submit_and_wait(VkCommandBuffer commands) {
+  if (device_->lost.load(std::memory_order_relaxed)) {
+    return device_->error("a submission", VK_ERROR_DEVICE_LOST);
+  }
+  const DeviceFunctions& f = device_->f;
+  VkResult r = f.vkResetFences(device_->device, 1, &fence_);
+  if (r != VK_SUCCESS) return device_->error("vkResetFences", r);
+  VkSubmitInfo submit{};
+  submit.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+  submit.commandBufferCount = 1;
+  submit.pCommandBuffers = &commands;
+  {
+    const std::lock_guard lock(device_->queue_mutex);
+    r = f.vkQueueSubmit(device_->queue, 1, &submit, fence_);
+  }
+  if (r != VK_SUCCESS) return device_->error("vkQueueSubmit", r);
+  // Waking up from vkWaitForFences costs 30 us on a GPU: short work is polled for. On a CPU driver
+  // polling would take the core that does the work.
+  if (device_->info.type != "cpu") {
+    const auto begin = Clock::now();
+    while (ms_since(begin) < 0.5) {
+      r = f.vkGetFenceStatus(device_->device, fence_);
+      if (r != VK_NOT_READY) break;
+    }
+    if (r == VK_SUCCESS) return Ok{};
+    if (r != VK_NOT_READY) return device_->error("vkGetFenceStatus", r);
+  }
+  do {
+    r = f.vkWaitForFences(device_->device, 1, &fence_, VK_TRUE, 1'000'000'000);
+  } while (r == VK_TIMEOUT);
+  if (r != VK_SUCCESS) return device_->error("vkWaitForFences", r);
+  return Ok{};
+}
+
+Result<double> Executor::run(Recording& recording) {
+  if (stale(recording)) {
+    return Error{ErrorCode::kInvalidArgument, "the recording refers to memory that is gone"};
+  }
+  if (auto s = block(Home::kUpload).flush(); !s) return std::move(s).error();
+  const auto begin = Clock::now();
+  if (auto s = submit_and_wait(recording.buffer_); !s) return std::move(s).error();
+  double ms = ms_since(begin);
+  if (auto s = block(Home::kDownload).invalidate(); !s) return std::move(s).error();
+  if (recording.queries_ != VK_NULL_HANDLE) {
+    std::uint64_t ticks[2] = {};
+    const VkResult r = device_->f.vkGetQueryPoolResults(
+        device_->device, recording.queries_, 0, 2, sizeof ticks, ticks, sizeof ticks[0],
+        VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+    if (r != VK_SUCCESS) return device_->error("vkGetQueryPoolResults", r);
+    const std::uint64_t mask = device_->timestamp_bits >= 64
+                                   ? ~std::uint64_t{0}
+                                   : (std::uint64_t{1} << device_->timestamp_bits) - 1;
+    ms = static_cast<double>((ticks[1] - ticks[0]) & mask) * device_->timestamp_ns * 1e-6;
+  }
+  return ms;
+}
+
+}  // namespace spirkiln

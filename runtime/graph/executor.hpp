@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Vulkan side of plans: memory blocks, recorded command buffers, submission.
+//
+// One executor has one block of memory for each home. All its recordings use the same blocks, so
+// memory does not grow with their number; a block that has to grow makes older recordings stale,
+// and they are recorded again before their next run. Not thread-safe: the owner serialises.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "graph/program.hpp"
+#include "loader/memory.hpp"
+
+namespace spirkiln {
+
+// A program as a command buffer that can be submitted any number of times.
+class Recording {
+ public:
+  explicit Recording(std::shared_ptr<Device::State> device) : device_(std::move(device)) {}
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  std::uint32_t barriers() const { return barriers_; }
+
+ private:
+  friend class Executor;
+  std::shared_ptr<Device::State> device_;
+  std::vector<std::shared_ptr<Pipeline>> pipelines_;
+  VkDescriptorPool descriptors_ = VK_NULL_HANDLE;
+  VkCommandPool commands_ = VK_NULL_HANDLE;
+  VkCommandBuffer buffer_ = VK_NULL_HANDLE;
+  VkQueryPool queries_ = VK_NULL_HANDLE;
+  std::uint64_t generation_ = 0;
+  std::uint32_t barriers_ = 0;
+};
+
+class Executor {
+ public:
+  static Result<std::unique_ptr<Executor>> create(std::shared_ptr<Device::State> device);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  // Grows the block of `home` to at least `bytes`; what was in it is lost when it grows.
+  Status reserve(Home home, std::uint64_t bytes);
+  // All blocks that the program needs.
+  Status reserve_for(const Program& program);
+  // Host bytes into a block, through a staging buffer where the block is not mapped. Blocks until
+  // they are there.
+  Status write(Home home, std::uint64_t offset, std::span<const std::byte> bytes);
+  // Mapped bytes of kUpload or kDownload.
+  std::span<std::byte> mapped(Home home) const;
+
+  // Pipelines, descriptor sets and commands. The blocks must be reserved.
+  Result<std::unique_ptr<Recording>> record(const Table& table, const Program& program);
+  bool stale(const Recording& recording) const { return recording.generation_ != generation_; }
+  // Submits and waits; gives milliseconds on the device (wall time where it has no timestamps).
+  Result<double> run(Recording& recording);
+
+  // Memory held now.
+  std::uint64_t bytes() const;
+
+ private:
+  explicit Executor(std::shared_ptr<Device::State> device) : device_(std::move(device)) {}
+  const Buffer& block(Home home) const { return blocks_[static_cast<std::size_t>(home)]; }
+  Status record_descriptors(const Program& program, Recording* recording,
+                            std::vector<VkDescriptorSet>* sets);
+  Status record_commands(const Program& program, const std::vector<VkDescriptorSet>& sets,
+                         Recording* recording);
+  Status submit_and_wait(VkCommandBuffer commands);
+
+  std::shared_ptr<Device::State> device_;
+  std::array<Buffer, kHomes> blocks_;
+  std::uint64_t generation_ = 1;
+  VkFence fence_ = VK_NULL_HANDLE;
+};
+
+}  // namespace spirkiln

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/program.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "graph/arena.hpp"
+
+namespace spirkiln {
+
+DeviceTraits traits_of(const DeviceCaps& caps) {
+  DeviceTraits t;
+  if (caps.subgroup_size != 0) t.subgroup_size = caps.subgroup_size;
+  t.max_invocations = caps.max_invocations;
+  for (int i = 0; i < 3; ++i) {
+    t.max_group_size[i] = caps.max_group_size[i];
+    t.max_group_count[i] = caps.max_group_count[i];
+  }
+  t.shared_bytes = caps.max_shared_bytes;
+  t.max_storage_range = caps.max_storage_range;
+  t.software = caps.type == "cpu";
+  return t;
+}
+
+ProgramBuilder::ProgramBuilder(const Table& table, const DeviceCaps& caps, std::vector<Form> forms)
+    : table_(table), caps_(caps), forms_(std::move(forms)) {}
+
+std::uint32_t ProgramBuilder::add_buffer(Home home, std::uint64_t bytes, std::string name) {
+  program_.buffers.push_back({home, 0, bytes, std::move(name)});
+  return static_cast<std::uint32_t>(program_.buffers.size() - 1);
+}
+
+std::uint32_t ProgramBuilder::add_weights(std::uint64_t offset, std::uint64_t bytes,
+                                          std::string name) {
+  program_.buffers.push_back({Home::kWeights, offset, bytes, std::move(name)});
+  return static_cast<std::uint32_t>(program_.buffers.size() - 1);
+}
+
+Result<Selection> ProgramBuilder::select(const Dispatch& dispatch) {
+  std::string key(dispatch.kernel);
+  std::vector<AxisRequest> axes;
+  for (const AxisChoice& a : dispatch.axes) {
+    axes.push_back({a.axis, a.value});
+    key.append("|").append(a.axis).append("=").append(a.value);
+  }
+  if (const auto it = selected_.find(key); it != selected_.end()) return it->second;
+  auto selection = select_blob(table_, {dispatch.kernel, forms_, axes}, caps_);
+  if (selection) selected_.emplace(std::move(key), *selection);
+  return selection;
+}
+
+Status ProgramBuilder::set_specs(const Dispatch& dispatch, const table::BlobEntry& blob,
+                                 const std::string& at, Step* step) {
+  const auto known = table_.specs_of(blob);
+  auto& specs = step->pipeline.specs;
+  for (const SpecChoice& choice : dispatch.specs) {
+    const auto it = std::find_if(known.begin(), known.end(), [&](const table::SpecEntry& s) {
+      return table_.string(s.name) == choice.name;
+    });
+    if (it == known.end()) {
+      return Error{ErrorCode::kInvalidArgument, at + ": the kernel has no specialization constant " +
+                                                    std::string(choice.name)};
+    }
+    specs.push_back({it->id, choice.bits});
+  }
+  std::uint64_t invocations = 1;
+  for (int i = 0; i < 3; ++i) {
+    const std::uint32_t wanted = dispatch.local_size[i];
+    std::uint32_t size = blob.local_size[i];
+    if (wanted != 0 && wanted != size) {
+      if (blob.local_size_id[i] == table::kNone) {
+        return Error{ErrorCode::kInvalidArgument,
+                     at + ": the kernel's local size is fixed to " + std::to_string(size) +
+                         " along axis " + std::to_string(i) + ", asked for is " +
+                         std::to_string(wanted)};
+      }
+      specs.push_back({blob.local_size_id[i], wanted});
+      size = wanted;
+    }
+    if (size > caps_.max_group_size[i]) {
+      return Error{ErrorCode::kUnsupported,
+                   at + ": local size " + std::to_string(size) + " along axis " +
+                       std::to_string(i) + ", the device allows " +
+                       std::to_string(caps_.max_group_size[i])};
+    }
+    invocations *= size;
+  }
+  if (invocations > caps_.max_invocations) {
+    return Error{ErrorCode::kUnsupported, at + ": " + std::to_string(invocations) +
+                                              " invocations in a workgroup, the device allows " +
+                                              std::to_string(caps_.max_invocations)};
+  }
+  std::sort(specs.begin(), specs.end(),
+            [](const SpecValue& a, const SpecValue& b) { return a.id < b.id; });
+  const auto twice = std::adjacent_find(
+      specs.begin(), specs.end(),
+      [](const SpecValue& a, const SpecValue& b) { return a.id == b.id; });
+  if (twice != specs.end()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 at + ": specialization constant " + std::to_string(twice->id) + " is set twice"};
+  }
+  return Ok{};
+}
+
+Status ProgramBuilder::check_limits(const Step& step, const std::string& at) const {
+  for (int i = 0; i < 3; ++i) {
+    if (step.groups[i] == 0 || step.groups[i] > caps_.max_group_count[i]) {
+      return Error{ErrorCode::kUnsupported,
+                   at + ": " + std::to_string(step.groups[i]) + " workgroups along axis " +
+                       std::to_string(i) + ", the device allows 1 to " +
+                       std::to_string(caps_.max_group_count[i])};
+    }
+  }
+  for (const Use& use : step.uses) {
+    const ProgramBuffer& b = program_.buffers[use.buffer];
+    if (b.bytes == 0) {
+      return Error{ErrorCode::kInvalidArgument, at + ": buffer " + b.name + " has no bytes"};
+    }
+    if (b.bytes > caps_.max_storage_range) {
+      return Error{ErrorCode::kUnsupported,
+                   at + ": buffer " + b.name + " has " + std::to_string(b.bytes) +
+                       " bytes, the device binds at most " +
+                       std::to_string(caps_.max_storage_range) +
+                       " (maxStorageBufferRange). Use a smaller picture or batch"};
+    }
+  }
+  return Ok{};
+}
+
+Status ProgramBuilder::add_step(const Dispatch& dispatch, const std::vector<std::uint32_t>& buffers,
+                                const std::string& node) {
+  auto selection = select(dispatch);
+  if (!selection) return std::move(selection).error();
+  const table::BlobEntry& blob = table_.blobs()[selection->blob];
+  const std::string at =
+      node + ", kernel " +
+      std::string(table_.string(table_.variants()[selection->variant].name));
+  Step step;
+  step.pipeline.blob = selection->blob;
+  step.pipeline.kernel = table_.string(table_.variants()[selection->variant].name);
+  step.push = dispatch.push;
+  step.push_words = dispatch.push_words;
+  step.groups = dispatch.groups;
+  if (dispatch.push_words * 4 != blob.push_bytes) {
+    return Error{ErrorCode::kInvalidArgument,
+                 at + ": " + std::to_string(dispatch.push_words * 4) +
+                     " bytes of push constants, the kernel declares " +
+                     std::to_string(blob.push_bytes)};
+  }
+  // A binding that the optimiser removed is missing from the reflection, and need not be bound.
+  for (const table::BindingEntry& b : table_.bindings_of(blob)) {
+    if (b.set != 0 || b.kind != table::BindingKind::kStorageBuffer ||
+        b.binding >= buffers.size()) {
+      return Error{ErrorCode::kInvalidArgument,
+                   at + ": set " + std::to_string(b.set) + " binding " +
+                       std::to_string(b.binding) + " is no storage buffer among the " +
+                       std::to_string(buffers.size()) + " that are bound"};
+    }
+    Use use;
+    use.binding = b.binding;
+    use.buffer = buffers[b.binding];
+    use.reads = (b.flags & table::kWriteOnly) == 0;
+    use.writes = (b.flags & table::kReadOnly) == 0;
+    step.uses.push_back(use);
+  }
+  if (auto s = set_specs(dispatch, blob, at, &step); !s) return s;
+  if (auto s = check_limits(step, at); !s) return s;
+  program_.steps.push_back(std::move(step));
+  return Ok{};
+}
+
+Status ProgramBuilder::add(const Lowered& lowered, const Resolver& resolve,
+                           const std::string& node) {
+  std::vector<std::uint32_t> scratch;
+  for (std::size_t i = 0; i < lowered.scratch_bytes.size(); ++i) {
+    scratch.push_back(add_buffer(Home::kArena, lowered.scratch_bytes[i],
+                                 node + " scratch " + std::to_string(i)));
+  }
+  for (const Dispatch& dispatch : lowered.dispatches) {
+    std::vector<std::uint32_t> buffers;
+    for (const BufferRef& ref : dispatch.buffers) {
+      if (ref.kind == BufferKind::kScratch) {
+        if (ref.index >= scratch.size()) {
+          return Error{ErrorCode::kInvalidArgument,
+                       node + ": no scratch buffer " + std::to_string(ref.index)};
+        }
+        buffers.push_back(scratch[ref.index]);
+        continue;
+      }
+      auto buffer = resolve(ref);
+      if (!buffer) return std::move(buffer).error();
+      buffers.push_back(*buffer);
+    }
+    if (auto s = add_step(dispatch, buffers, node); !s) return s;
+  }
+  return Ok{};
+}
+
+Result<Program> ProgramBuilder::finish() {
+  constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
+  struct Life {
+    std::uint32_t first = kNever, last = 0;
+  };
+  std::vector<Life> lives(program_.buffers.size());
+  for (std::uint32_t i = 0; i < program_.steps.size(); ++i) {
+    for (const Use& use : program_.steps[i].uses) {
+      Life& life = lives[use.buffer];
+      const ProgramBuffer& b = program_.buffers[use.buffer];
+      if (life.first == kNever && b.home == Home::kArena && !use.writes) {
+        return Error{ErrorCode::kInvalidArgument, "kernel " +
+                                                      std::string(program_.steps[i].pipeline.kernel) +
+                                                      " reads " + b.name +
+                                                      ", which nothing has written"};
+      }
+      life.first = std::min(life.first, i);
+      life.last = std::max(life.last, i);
+    }
+  }
+  std::vector<ArenaItem> items;
+  std::vector<std::size_t> owners;
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    ProgramBuffer& b = program_.buffers[i];
+    if (b.home == Home::kArena) {
+      if (lives[i].first == kNever) continue;
+      items.push_back({b.bytes, lives[i].first, lives[i].last, 0});
+      owners.push_back(i);
+    } else if (b.home != Home::kWeights) {
+      std::uint64_t& end = program_.home_bytes[static_cast<std::size_t>(b.home)];
+      b.offset = end;
+      end += (b.bytes + caps_.storage_alignment - 1) / caps_.storage_alignment *
+             caps_.storage_alignment;
+    }
+  }
+  auto total = pack_arena(items, caps_.storage_alignment);
+  if (!total) return std::move(total).error();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    program_.buffers[owners[i]].offset = items[i].offset;
+  }
+  program_.home_bytes[static_cast<std::size_t>(Home::kArena)] = *total;
+  place_barriers(&program_);
+  return std::move(program_);
+}
+
+}  // namespace spirkiln

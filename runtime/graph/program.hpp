@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lowered nodes as one list of steps over placed buffers: everything of a plan that needs no Vulkan.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/dispatch.hpp"
+#include "graph/pipelines.hpp"
+#include "table/select.hpp"
+
+namespace spirkiln {
+
+// The block of memory that a buffer lies in.
+enum class Home : std::uint8_t {
+  kArena,     // device memory, shared by buffers that do not live at the same time
+  kWeights,   // device memory, the same for all plans
+  kUpload,    // host memory that the device reads
+  kDownload,  // host memory that the device writes
+};
+inline constexpr std::size_t kHomes = 4;
+
+struct ProgramBuffer {
+  Home home = Home::kArena;
+  std::uint64_t offset = 0, bytes = 0;
+  std::string name;  // for messages
+};
+
+struct Use {
+  std::uint32_t binding = 0;
+  std::uint32_t buffer = 0;  // index into Program::buffers
+  bool reads = true, writes = true;
+};
+
+struct Step {
+  PipelineRequest pipeline;
+  std::array<std::uint32_t, kMaxPushWords> push{};
+  std::uint32_t push_words = 0;
+  std::array<std::uint32_t, 3> groups{1, 1, 1};
+  std::vector<Use> uses;
+  bool barrier_before = false;
+};
+
+struct Program {
+  std::vector<ProgramBuffer> buffers;
+  std::vector<Step> steps;
+  std::array<std::uint64_t, kHomes> home_bytes{};  // kWeights stays 0: its owner knows
+};
+
+// Sets barrier_before where a step touches bytes that a step since the last barrier wrote, or
+// writes bytes that one read. Gives the number of barriers.
+std::uint32_t place_barriers(Program* program);
+
+class ProgramBuilder {
+ public:
+  // `forms`: which variants may be used, best first.
+  ProgramBuilder(const Table& table, const DeviceCaps& caps, std::vector<Form> forms);
+
+  // A buffer of the arena, of upload or of download memory; placed by finish().
+  std::uint32_t add_buffer(Home home, std::uint64_t bytes, std::string name);
+  // A buffer whose place in kWeights is known.
+  std::uint32_t add_weights(std::uint64_t offset, std::uint64_t bytes, std::string name);
+
+  // Appends the dispatches. `resolve` maps every reference but scratch to a buffer of this program.
+  // Errors: kNoVariant; kUnsupported when a binding or dispatch is beyond the device's limits;
+  // kInvalidArgument when lowering and kernel disagree (bindings, push constants, names).
+  using Resolver = std::function<Result<std::uint32_t>(const BufferRef&)>;
+  Status add(const Lowered& lowered, const Resolver& resolve, const std::string& node);
+
+  // Lifetimes, places, barriers. The builder is spent afterwards.
+  Result<Program> finish();
+
+ private:
+  Result<Selection> select(const Dispatch& dispatch);
+  Status add_step(const Dispatch& dispatch, const std::vector<std::uint32_t>& buffers,
+                  const std::string& node);
+  Status set_specs(const Dispatch& dispatch, const table::BlobEntry& blob, const std::string& at,
+                   Step* step);
+  Status check_limits(const Step& step, const std::string& at) const;
+
+  const Table& table_;
+  const DeviceCaps& caps_;
+  std::vector<Form> forms_;
+  std::map<std::string, Selection, std::less<>> selected_;
+  Program program_;
+};
+
+DeviceTraits traits_of(const DeviceCaps& caps);
+
+}  // namespace spirkiln

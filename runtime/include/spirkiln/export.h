@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Marks what libspirkiln exports; everything else in it is hidden. */
+#ifndef SPIRKILN_EXPORT_H
+#define SPIRKILN_EXPORT_H
+
+#if defined(SPIRKILN_STATIC)
+#define SPIRKILN_API
+#elif defined(_WIN32)
+#if defined(SPIRKILN_BUILDING)
+#define SPIRKILN_API __declspec(dllexport)
+#else
+#define SPIRKILN_API __declspec(dllimport)
+#endif
+#else
+#define SPIRKILN_API __attribute__((visibility("default")))
+#endif
+
+#endif

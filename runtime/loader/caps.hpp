@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a device can do, as plain numbers: selection and planning read this and never call Vulkan,
+// so that both can be tested against devices that are not there.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <set>
+#include <string>
+
+namespace spirkiln {
+
+inline constexpr std::uint32_t make_version(std::uint32_t major, std::uint32_t minor) {
+  return (major << 22) | (minor << 12);  // VK_MAKE_API_VERSION
+}
+
+struct DeviceCaps {
+  std::string name;
+  std::string driver;  // name and version text
+  std::string type = "other";  // "discrete", "integrated", "virtual", "cpu", "other"
+  std::uint32_t vendor_id = 0, device_id = 0, driver_version = 0;
+  std::array<std::uint8_t, 16> pipeline_cache_uuid{}, device_uuid{}, driver_uuid{};
+
+  // What both the instance and the device speak.
+  std::uint32_t api_version = make_version(1, 0);
+  // Newest module version that the device takes, as in a module's second word.
+  std::uint32_t spirv_version = 0x00010000;
+
+  // Features; a capability of a blob needs one of them (table/select.cpp holds the map).
+  bool int16 = false, int64 = false, float64 = false, float16 = false, int8 = false;
+  bool storage16 = false, uniform_storage16 = false, push_constant16 = false;
+  bool storage8 = false, uniform_storage8 = false, push_constant8 = false;
+  bool variable_pointers_storage = false, variable_pointers = false;
+  bool vulkan_memory_model = false;
+  bool integer_dot_product = false;
+  bool cooperative_matrix = false;
+  bool image_extended_formats = false;
+  bool image_read_without_format = false, image_write_without_format = false;
+  // VkSubgroupFeatureFlagBits that compute shaders may use.
+  std::uint32_t subgroup_operations = 0;
+  std::uint32_t subgroup_size = 0;  // 0: unknown (Vulkan 1.0)
+
+  // Device extensions by their Vulkan names.
+  std::set<std::string, std::less<>> extensions;
+
+  // Limits; the defaults are what Vulkan guarantees.
+  std::uint32_t max_push_bytes = 128;
+  std::uint32_t max_shared_bytes = 16384;
+  std::uint32_t max_invocations = 128;
+  std::array<std::uint32_t, 3> max_group_size{128, 128, 64};
+  std::array<std::uint32_t, 3> max_group_count{65535, 65535, 65535};
+  std::uint32_t max_storage_buffers = 4;   // of one stage
+  std::uint32_t max_uniform_buffers = 12;
+  std::uint32_t max_storage_images = 4;
+  std::uint32_t max_sampled_images = 16;
+  std::uint32_t max_bound_sets = 4;
+  std::uint64_t max_storage_range = 1u << 27;
+  std::uint64_t storage_alignment = 256;
+  std::uint64_t device_local_bytes = 0;
+  bool unified_memory = false;  // every heap is device-local
+};
+
+}  // namespace spirkiln

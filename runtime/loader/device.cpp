@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loader/device.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include "graph/pipelines.hpp"
+#include "loader/features.hpp"
+
+namespace spirkiln {
+namespace {
+
+DeviceInfo make_info(const DeviceCaps& caps, VkPhysicalDeviceProperties&& props,
+                     std::uint32_t index) {
+  DeviceInfo info;
+  info.index = index;
+  info.name = caps.name;
+  info.driver = caps.driver;
+  info.type = caps.type;
+  info.api_version = props.apiVersion;
+  info.vendor_id = caps.vendor_id;
+  info.device_id = caps.device_id;
+  info.device_local_bytes = caps.device_local_bytes;
+  info.storage16 = caps.storage16;
+  info.float16 = caps.float16;
+  info.uniform_storage16 = caps.uniform_storage16;
+  info.int16 = caps.int16;
+  info.int64 = caps.int64;
+  info.subgroup_size = caps.subgroup_size;
+  return info;
+}
+
+int rank(const std::string& type) {
+  if (type == "discrete") return 0;
+  if (type == "integrated") return 1;
+  if (type == "virtual") return 2;
+  if (type == "cpu") return 3;
+  return 4;
+}
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+struct Candidate {
+  VkPhysicalDevice handle;
+  DeviceCaps caps;
+  DeviceInfo info;
+};
+
+std::string describe(const std::vector<Candidate>& all) {
+  std::string text;
+  for (const Candidate& c : all) {
+    text += "\n  " + std::to_string(c.info.index) + ": " + c.info.name + " (" + c.info.type + ")";
+  }
+  return text;
+}
+
+Result<std::vector<Candidate>> candidates(const Instance& instance) {
+  auto handles = instance.devices();
+  if (!handles) return std::move(handles).error();
+  std::vector<Candidate> all;
+  for (std::size_t i = 0; i < handles->size(); ++i) {
+    Candidate c;
+    c.handle = (*handles)[i];
+    c.caps = instance.query(c.handle);
+    VkPhysicalDeviceProperties props{};
+    instance.functions().vkGetPhysicalDeviceProperties(c.handle, &props);
+    c.info = make_info(c.caps, std::move(props), static_cast<std::uint32_t>(i));
+    all.push_back(std::move(c));
+  }
+  return all;
+}
+
+Result<Candidate*> choose(std::vector<Candidate>& all, const DeviceOptions& options) {
+  std::optional<std::uint32_t> index = options.index;
+  std::string name = options.name;
+  std::string origin = "the device that was asked for";
+  if (!index && name.empty()) {
+    if (const char* text = std::getenv("SPIRKILN_DEVICE"); text != nullptr && *text != '\0') {
+      origin = "$SPIRKILN_DEVICE";
+      char* end = nullptr;
+      const unsigned long n = std::strtoul(text, &end, 10);
+      const bool number = std::isdigit(static_cast<unsigned char>(*text)) && *end == '\0';
+      if (number && n <= 0xffff) {
+        index = static_cast<std::uint32_t>(n);
+      } else {
+        name = text;
+      }
+    }
+  }
+  if (index) {
+    if (*index < all.size()) return &all[*index];
+    return Error{ErrorCode::kInvalidArgument, origin + " has index " + std::to_string(*index) +
+                                                  ", but the devices are:" + describe(all)};
+  }
+  Candidate* best = nullptr;
+  for (Candidate& c : all) {
+    if (!name.empty() && lower(c.info.name).find(lower(name)) == std::string::npos) continue;
+    if (best == nullptr || rank(c.info.type) < rank(best->info.type)) best = &c;
+  }
+  if (best != nullptr) return best;
+  return Error{ErrorCode::kInvalidArgument,
+               origin + " is \"" + name + "\", but the devices are:" + describe(all)};
+}
+
+}  // namespace
+
+Result<std::vector<DeviceInfo>> list_devices(const MessageCallback& message) {
+  auto instance = Instance::create(false, message);
+  if (!instance) return std::move(instance).error();
+  auto all = candidates(**instance);
+  if (!all) return std::move(all).error();
+  std::vector<DeviceInfo> infos;
+  for (Candidate& c : *all) infos.push_back(std::move(c.info));
+  return infos;
+}
+
+Result<Device> Device::open(const DeviceOptions& options) {
+  auto instance =
+      Instance::create(options.validation || validation_in_environment(), options.message);
+  if (!instance) return std::move(instance).error();
+  const InstanceFunctions& fi = (*instance)->functions();
+  auto all = candidates(**instance);
+  if (!all) return std::move(all).error();
+  auto chosen = choose(*all, options);
+  if (!chosen) return std::move(chosen).error();
+
+  auto state = std::make_shared<State>();
+  state->instance = *instance;
+  state->physical = (*chosen)->handle;
+  state->caps = (*chosen)->caps;
+  state->info = (*chosen)->info;
+  state->message = options.message;
+  const std::string& name = state->info.name;
+
+  std::uint32_t count = 0;
+  fi.vkGetPhysicalDeviceQueueFamilyProperties(state->physical, &count, nullptr);
+  std::vector<VkQueueFamilyProperties> families(count);
+  fi.vkGetPhysicalDeviceQueueFamilyProperties(state->physical, &count, families.data());
+  const auto family = std::find_if(families.begin(), families.end(), [](const auto& q) {
+    return (q.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0 && q.queueCount > 0;
+  });
+  if (family == families.end()) {
+    return Error{ErrorCode::kUnsupported, name + " has no queue for compute work"};
+  }
+  state->queue_family = static_cast<std::uint32_t>(family - families.begin());
+  state->timestamp_bits = family->timestampValidBits;
+  VkPhysicalDeviceProperties props{};
+  fi.vkGetPhysicalDeviceProperties(state->physical, &props);
+  state->timestamp_ns = props.limits.timestampPeriod;
+  fi.vkGetPhysicalDeviceMemoryProperties(state->physical, &state->memory);
+
+  FeatureChain chain(state->caps.api_version, state->caps.extensions);
+  chain.write(state->caps);
+  std::vector<const char*> extensions = chain.extensions();
+  // Vulkan demands this one wherever it is offered (MoltenVK).
+  if (state->caps.extensions.contains("VK_KHR_portability_subset")) {
+    extensions.push_back("VK_KHR_portability_subset");
+  }
+  const float priority = 1.0f;
+  VkDeviceQueueCreateInfo queue_info{};
+  queue_info.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+  queue_info.queueFamilyIndex = state->queue_family;
+  queue_info.queueCount = 1;
+  queue_info.pQueuePriorities = &priority;
+  VkDeviceCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue_info;
+  info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
+  info.ppEnabledExtensionNames = extensions.data();
+  if (fi.vkGetPhysicalDeviceFeatures2 != nullptr) {
+    info.pNext = &chain.base;
+  } else {
+    info.pEnabledFeatures = &chain.base.features;
+  }
+  const VkResult created = fi.vkCreateDevice(state->physical, &info, nullptr, &state->device);
+  if (created != VK_SUCCESS) return vk_error("vkCreateDevice on " + name, created);
+
+  std::string missing;
+#define SPIRKILN_LOAD(fn)                                                                      \
+  state->f.fn = reinterpret_cast<PFN_##fn>(fi.vkGetDeviceProcAddr(state->device, #fn)); \
+  if (state->f.fn == nullptr) missing += " " #fn;
+  SPIRKILN_VK_DEVICE(SPIRKILN_LOAD)
+#undef SPIRKILN_LOAD
+  if (!missing.empty()) return Error{ErrorCode::kUnsupported, name + " lacks" + missing};
+  state->f.vkGetDeviceQueue(state->device, state->queue_family, 0, &state->queue);
+  state->pipelines = PipelineStore::create(*state);
+
+  Device device;
+  device.state_ = std::move(state);
+  return device;
+}
+
+const DeviceInfo& Device::info() const { return state_->info; }
+
+std::uint64_t Device::validation_message_count() const {
+  return state_->instance->sink().count.load(std::memory_order_relaxed);
+}
+
+Device::State::State() = default;
+
+Device::State::~State() {
+  if (device == VK_NULL_HANDLE) return;
+  if (f.vkDeviceWaitIdle != nullptr) f.vkDeviceWaitIdle(device);
+  pipelines.reset();
+  if (f.vkDestroyDevice != nullptr) f.vkDestroyDevice(device, nullptr);
+}
+
+Error Device::State::error(const std::string& what, VkResult code) {
+  if (code == VK_ERROR_DEVICE_LOST) {
+    lost.store(true, std::memory_order_relaxed);
+    return Error{ErrorCode::kVulkan, what + " failed: VK_ERROR_DEVICE_LOST on " + info.name +
+                                         ". Open the device again to go on"};
+  }
+  return vk_error(what, code);
+}
+
+}  // namespace spirkiln

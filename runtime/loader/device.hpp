@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// An open device: functions, queue, memory types and the pipeline store. What Device points to.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include "loader/caps.hpp"
+#include "loader/instance.hpp"
+#include "spirkiln/spirkiln.hpp"
+
+namespace spirkiln {
+
+class PipelineStore;
+
+struct Device::State {
+  std::shared_ptr<Instance> instance;
+  VkPhysicalDevice physical = VK_NULL_HANDLE;
+  VkDevice device = VK_NULL_HANDLE;
+  DeviceFunctions f;
+  VkQueue queue = VK_NULL_HANDLE;
+  std::uint32_t queue_family = 0;
+  std::uint32_t timestamp_bits = 0;
+  double timestamp_ns = 0;  // of one tick
+  VkPhysicalDeviceMemoryProperties memory{};
+  DeviceCaps caps;
+  DeviceInfo info;
+  MessageCallback message;
+  std::mutex queue_mutex;  // submission is serialised over all graphs of the device
+  std::atomic<bool> lost{false};
+  std::unique_ptr<PipelineStore> pipelines;
+
+  State();
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  void say(Severity severity, std::string_view text) const {
+    if (message) message(severity, text);
+  }
+  // vk_error, and remembers a lost device.
+  Error error(const std::string& what, VkResult code);
+};
+
+}  // namespace spirkiln

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loader/features.hpp"
+
+namespace spirkiln {
+
+FeatureChain::FeatureChain(std::uint32_t api_version,
+                           const std::set<std::string, std::less<>>& extensions) {
+  base.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
+  void** tail = &base.pNext;
+  auto link = [&](auto* part, VkStructureType type, std::uint32_t core, const char* extension) {
+    const bool in_core = core != 0 && api_version >= core;
+    if (!in_core && !extensions.contains(std::string_view(extension))) return;
+    if (!in_core) extensions_.push_back(extension);
+    part->sType = type;
+    *tail = part;
+    tail = &part->pNext;
+  };
+  link(&storage16_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,
+       make_version(1, 1), VK_KHR_16BIT_STORAGE_EXTENSION_NAME);
+  link(&storage8_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES, make_version(1, 2),
+       VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
+  link(&float16_int8_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES,
+       make_version(1, 2), VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
+  link(&variable_pointers_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VARIABLE_POINTERS_FEATURES,
+       make_version(1, 1), VK_KHR_VARIABLE_POINTERS_EXTENSION_NAME);
+  link(&memory_model_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES,
+       make_version(1, 2), VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME);
+  link(&dot_product_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
+       make_version(1, 3), VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+  link(&cooperative_matrix_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, 0,
+       VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+  if (api_version < make_version(1, 1)) {
+    // What the extensions above are built on where the core lacks it.
+    if (extensions.contains(std::string_view("VK_KHR_storage_buffer_storage_class"))) {
+      extensions_.push_back("VK_KHR_storage_buffer_storage_class");
+    }
+  }
+}
+
+void FeatureChain::read(DeviceCaps* caps) const {
+  const VkPhysicalDeviceFeatures& f = base.features;
+  caps->int16 = f.shaderInt16;
+  caps->int64 = f.shaderInt64;
+  caps->float64 = f.shaderFloat64;
+  caps->image_extended_formats = f.shaderStorageImageExtendedFormats;
+  caps->image_read_without_format = f.shaderStorageImageReadWithoutFormat;
+  caps->image_write_without_format = f.shaderStorageImageWriteWithoutFormat;
+  caps->storage16 = storage16_.storageBuffer16BitAccess;
+  caps->uniform_storage16 = storage16_.uniformAndStorageBuffer16BitAccess;
+  caps->push_constant16 = storage16_.storagePushConstant16;
+  caps->storage8 = storage8_.storageBuffer8BitAccess;
+  caps->uniform_storage8 = storage8_.uniformAndStorageBuffer8BitAccess;
+  caps->push_constant8 = storage8_.storagePushConstant8;
+  caps->float16 = float16_int8_.shaderFloat16;
+  caps->int8 = float16_int8_.shaderInt8;
+  caps->variable_pointers_storage = variable_pointers_.variablePointersStorageBuffer;
+  caps->variable_pointers = variable_pointers_.variablePointers;
+  caps->vulkan_memory_model = memory_model_.vulkanMemoryModel;
+  caps->integer_dot_product = dot_product_.shaderIntegerDotProduct;
+  caps->cooperative_matrix = cooperative_matrix_.cooperativeMatrix;
+}
+
+void FeatureChain::write(const DeviceCaps& caps) {
+  VkPhysicalDeviceFeatures& f = base.features;
+  f.shaderInt16 = caps.int16;
+  f.shaderInt64 = caps.int64;
+  f.shaderFloat64 = caps.float64;
+  f.shaderStorageImageExtendedFormats = caps.image_extended_formats;
+  f.shaderStorageImageReadWithoutFormat = caps.image_read_without_format;
+  f.shaderStorageImageWriteWithoutFormat = caps.image_write_without_format;
+  storage16_.storageBuffer16BitAccess = caps.storage16;
+  storage16_.uniformAndStorageBuffer16BitAccess = caps.uniform_storage16;
+  storage16_.storagePushConstant16 = caps.push_constant16;
+  storage8_.storageBuffer8BitAccess = caps.storage8;
+  storage8_.uniformAndStorageBuffer8BitAccess = caps.uniform_storage8;
+  storage8_.storagePushConstant8 = caps.push_constant8;
+  float16_int8_.shaderFloat16 = caps.float16;
+  float16_int8_.shaderInt8 = caps.int8;
+  variable_pointers_.variablePointersStorageBuffer = caps.variable_pointers_storage;
+  variable_pointers_.variablePointers = caps.variable_pointers;
+  memory_model_.vulkanMemoryModel = caps.vulkan_memory_model;
+  dot_product_.shaderIntegerDotProduct = caps.integer_dot_product;
+  cooperative_matrix_.cooperativeMatrix = caps.cooperative_matrix;
+}
+
+}  // namespace spirkiln

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The feature structures that caps are read from and a device is created with, in one chain.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "loader/caps.hpp"
+#include "loader/vulkan.hpp"
+
+// Younger than Debian 12's Vulkan headers (1.3.239).
+#ifndef VK_KHR_cooperative_matrix
+#define VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME "VK_KHR_cooperative_matrix"
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR \
+  static_cast<VkStructureType>(1000506000)
+struct VkPhysicalDeviceCooperativeMatrixFeaturesKHR {
+  VkStructureType sType;
+  void* pNext;
+  VkBool32 cooperativeMatrix;
+  VkBool32 cooperativeMatrixRobustBufferAccess;
+};
+#endif
+
+namespace spirkiln {
+
+class FeatureChain {
+ public:
+  // Links the structures that a device of this version with these extensions knows.
+  FeatureChain(std::uint32_t api_version, const std::set<std::string, std::less<>>& extensions);
+  FeatureChain(const FeatureChain&) = delete;
+  FeatureChain& operator=(const FeatureChain&) = delete;
+
+  VkPhysicalDeviceFeatures2 base{};
+  // Extensions that the linked structures need on this version.
+  const std::vector<const char*>& extensions() const { return extensions_; }
+
+  // After vkGetPhysicalDeviceFeatures2.
+  void read(DeviceCaps* caps) const;
+  // Before vkCreateDevice: exactly the features that `caps` has.
+  void write(const DeviceCaps& caps);
+
+ private:
+  std::vector<const char*> extensions_;
+  VkPhysicalDevice16BitStorageFeatures storage16_{};
+  VkPhysicalDevice8BitStorageFeatures storage8_{};
+  VkPhysicalDeviceShaderFloat16Int8Features float16_int8_{};
+  VkPhysicalDeviceVariablePointersFeatures variable_pointers_{};
+  VkPhysicalDeviceVulkanMemoryModelFeatures memory_model_{};
+  VkPhysicalDeviceShaderIntegerDotProductFeatures dot_product_{};
+  VkPhysicalDeviceCooperativeMatrixFeaturesKHR cooperative_matrix_{};
+};
+
+}  // namespace spirkiln

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "loader/library.hpp"
+
+#include <cstdlib>
+
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
+
+namespace spirkiln {
+namespace {
+
+#ifdef _WIN32
+constexpr char kSeparator = ';';
+void* open_library(const std::string& name) {
+  return reinterpret_cast<void*>(LoadLibraryA(name.c_str()));
+}
+void close_library(void* handle) { FreeLibrary(static_cast<HMODULE>(handle)); }
+void* find_symbol(void* handle, const char* name) {
+  return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(handle), name));
+}
+std::string last_error() { return "error " + std::to_string(GetLastError()); }
+#else
+constexpr char kSeparator = ':';
+void* open_library(const std::string& name) { return dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL); }
+void close_library(void* handle) { dlclose(handle); }
+void* find_symbol(void* handle, const char* name) { return dlsym(handle, name); }
+std::string last_error() {
+  const char* text = dlerror();
+  return text != nullptr ? text : "unknown error";
+}
+#endif
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    std::size_t end = text.find(separator, begin);
+    if (end == std::string::npos) end = text.size();
+    if (end > begin) parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::vector<std::string> vulkan_library_names() {
+  if (const char* override_names = std::getenv("SPIRKILN_VULKAN_LIBRARY");
+      override_names != nullptr && *override_names != '\0') {
+    return split(override_names, kSeparator);
+  }
+#if defined(_WIN32)
+  return {"vulkan-1.dll"};
+#elif defined(__APPLE__)
+  return {"libvulkan.1.dylib",
+          "libvulkan.dylib",
+          "libMoltenVK.dylib",
+          "/opt/homebrew/lib/libvulkan.1.dylib",
+          "/usr/local/lib/libvulkan.1.dylib",
+          "/opt/homebrew/lib/libMoltenVK.dylib",
+          "/usr/local/lib/libMoltenVK.dylib"};
+#elif defined(__ANDROID__)
+  return {"libvulkan.so"};
+#else
+  return {"libvulkan.so.1", "libvulkan.so", "libMoltenVK.so"};
+#endif
+}
+
+Result<std::shared_ptr<VulkanLibrary>> VulkanLibrary::open(const std::vector<std::string>& names) {
+  std::string tried;
+  for (const std::string& name : names) {
+    std::string why;
+    if (void* handle = open_library(name); handle != nullptr) {
+      auto entry = reinterpret_cast<PFN_vkGetInstanceProcAddr>(
+          find_symbol(handle, "vkGetInstanceProcAddr"));
+      std::shared_ptr<VulkanLibrary> library(new VulkanLibrary());
+      library->name_ = name;
+      GlobalFunctions& f = library->functions_;
+      f.vkGetInstanceProcAddr = entry;
+      bool complete = entry != nullptr;
+      if (complete) {
+#define SPIRKILN_LOAD(fn)                                               \
+  f.fn = reinterpret_cast<PFN_##fn>(entry(VK_NULL_HANDLE, #fn)); \
+  complete = complete && f.fn != nullptr;
+        SPIRKILN_VK_GLOBAL(SPIRKILN_LOAD)
+#undef SPIRKILN_LOAD
+        f.vkEnumerateInstanceVersion = reinterpret_cast<PFN_vkEnumerateInstanceVersion>(
+            entry(VK_NULL_HANDLE, "vkEnumerateInstanceVersion"));
+      }
+      if (complete) return library;
+      why = "is no Vulkan loader (vkGetInstanceProcAddr gives no vkCreateInstance)";
+      close_library(handle);
+    } else {
+      why = last_error();
+    }
+    tried += "\n  " + name + ": " + why;
+  }
+  if (tried.empty()) tried = " none (the list of names is empty)";
+  return Error{ErrorCode::kNoVulkan,
+               "no Vulkan library could be opened. Install a Vulkan loader and driver "
+               "(libvulkan1 and mesa-vulkan-drivers on Debian). Tried:" +
+                   tried};
+}
+
+}  // namespace spirkiln

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "table/read_file.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <system_error>
+
+namespace spirkiln {
+namespace {
+
+struct Close {
+  void operator()(std::FILE* f) const { std::fclose(f); }
+};
+using File = std::unique_ptr<std::FILE, Close>;
+
+}  // namespace
+
+Result<std::vector<std::byte>> read_file(const std::string& path, std::uint64_t max_bytes) {
+  std::error_code ec;
+  const auto status = std::filesystem::status(path, ec);
+  if (std::filesystem::is_directory(status)) {
+    return Error{ErrorCode::kIo, "cannot read " + path + ": it is a folder"};
+  }
+  File file(std::fopen(path.c_str(), "rb"));
+  if (file == nullptr) {
+    return Error{ErrorCode::kIo, "cannot read " + path + ": " + std::strerror(errno)};
+  }
+  // Grown as bytes arrive: a device file or a pipe has no size to trust.
+  std::vector<std::byte> bytes;
+  std::uint64_t expected = std::filesystem::is_regular_file(status)
+                               ? std::filesystem::file_size(path, ec)
+                               : 0;
+  if (ec) expected = 0;
+  if (expected > max_bytes) {
+    return Error{ErrorCode::kIo, path + " has " + std::to_string(expected) +
+                                     " bytes, more than the limit of " + std::to_string(max_bytes)};
+  }
+  bytes.reserve(expected);
+  std::byte chunk[1 << 16];
+  for (;;) {
+    const std::size_t n = std::fread(chunk, 1, sizeof chunk, file.get());
+    if (n > max_bytes - bytes.size()) {
+      return Error{ErrorCode::kIo,
+                   path + " has more than the limit of " + std::to_string(max_bytes) + " bytes"};
+    }
+    bytes.insert(bytes.end(), chunk, chunk + n);
+    if (n < sizeof chunk) break;
+  }
+  if (std::ferror(file.get()) != 0) {
+    return Error{ErrorCode::kIo, "cannot read " + path + ": " + std::strerror(errno)};
+  }
+  return bytes;
+}
+
+Status write_file_atomically(const std::string& path, std::span<const std::byte> bytes) {
+  namespace fs = std::filesystem;
+  std::error_code ec;
+  const fs::path target(path);
+  if (target.has_parent_path()) fs::create_directories(target.parent_path(), ec);
+  if (ec) return Error{ErrorCode::kIo, "cannot make the folder of " + path + ": " + ec.message()};
+  const std::string temporary = path + ".tmp" + std::to_string(std::random_device{}());
+  {
+    File file(std::fopen(temporary.c_str(), "wb"));
+    if (file == nullptr) {
+      return Error{ErrorCode::kIo, "cannot write " + temporary + ": " + std::strerror(errno)};
+    }
+    const bool written =
+        std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size() &&
+        std::fflush(file.get()) == 0;
+    if (!written) {
+      const std::string why = std::strerror(errno);
+      file.reset();
+      fs::remove(temporary, ec);
+      return Error{ErrorCode::kIo, "cannot write " + temporary + ": " + why};
+    }
+  }
+  fs::rename(temporary, target, ec);
+  if (ec) {
+    const std::string why = ec.message();
+    fs::remove(temporary, ec);
+    return Error{ErrorCode::kIo, "cannot replace " + path + ": " + why};
+  }
+  return Ok{};
+}
+
+}  // namespace spirkiln

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which blob of a kernel runs on a device: a pure function of table, request and capabilities.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "loader/caps.hpp"
+#include "table/table.hpp"
+
+namespace spirkiln {
+
+// Storage and arithmetic of the dialect, named as variants are: fp32, fp16p, fp16pa, fp16s, fp16sa.
+struct Form {
+  table::Storage storage = table::Storage::kFp32;
+  table::Arithmetic arithmetic = table::Arithmetic::kFp32;
+  bool operator==(const Form&) const = default;
+};
+inline constexpr Form kFp32{table::Storage::kFp32, table::Arithmetic::kFp32};
+inline constexpr Form kFp16p{table::Storage::kFp16Packed, table::Arithmetic::kFp32};
+inline constexpr Form kFp16pa{table::Storage::kFp16Packed, table::Arithmetic::kFp16};
+inline constexpr Form kFp16s{table::Storage::kFp16, table::Arithmetic::kFp32};
+inline constexpr Form kFp16sa{table::Storage::kFp16, table::Arithmetic::kFp16};
+
+std::string form_name(Form form);
+std::optional<Form> form_from_name(std::string_view name);
+// Bytes of one stored vector of four lanes.
+std::uint32_t vector_bytes(Form form);
+
+struct AxisRequest {
+  std::string_view axis, value;
+};
+
+struct SelectRequest {
+  std::string_view kernel;
+  // Acceptable forms, best first; a form that comes earlier wins whatever the table's order.
+  std::span<const Form> forms;
+  // The kernel's own axes that must have this value. The others have their defaults, which are the
+  // values of the kernel's first variant in the table.
+  std::span<const AxisRequest> axes;
+};
+
+struct Selection {
+  std::uint32_t variant = 0;
+  std::uint32_t blob = 0;
+};
+
+// Errors: kNoVariant; the text lists each variant of the kernel and the one thing that excluded it.
+Result<Selection> select_blob(const Table& table, const SelectRequest& request,
+                              const DeviceCaps& caps);
+
+// What the device lacks to run the blob ("shaderFloat16 (SPIR-V capability Float16)"), or nothing.
+std::optional<std::string> missing_requirement(const Table& table, const table::BlobEntry& blob,
+                                               const DeviceCaps& caps);
+
+}  // namespace spirkiln
