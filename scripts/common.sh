@@ -30,3 +30,17 @@ prepare() {
 build_targets() {
   ninja -C "$build" --quiet "$@" </dev/null >&2 || die "the build failed"
 }
+
+# Puts the packed models where spirkiln-ocr looks without being told (the cache folder), each by
+# one rename and only where it differs.
+publish_packs() {
+  local to=${SPIRKILN_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/spirkiln}/packs file name
+  mkdir -p "$to" || die "cannot make the folder $to"
+  for file in "$build"/tools/packs/*.spkm "$build"/tools/packs/ppocr_keys_v1.txt; do
+    name=${file##*/}
+    if ! cmp -s "$file" "$to/$name"; then
+      cp "$file" "$to/.$name.$$" || die "cannot write in $to"
+      mv -f "$to/.$name.$$" "$to/$name" || die "cannot write $to/$name"
+    fi
+  done
+}

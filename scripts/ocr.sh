@@ -25,13 +25,16 @@ fi
 prepare
 build_targets tools/ocr/spirkiln-ocr packs
 
+publish_packs
+export SPIRKILN_MODELS=$build/tools/packs
+
 if (($# == 0)); then
-  sample=$build/sample
-  if [[ ! -f $sample/page_000.png ]]; then
+  sample=$build/sample/sample.png
+  if [[ ! -f $sample ]]; then
     say "no picture was named: rendering a sample page"
-    "$root/scripts/make-pages" --out "$sample" --count 1 --seed 1 </dev/null >&2 ||
+    "$root/scripts/make-pages" --sample --out "${sample%/*}" </dev/null >&2 ||
       die "the sample page could not be rendered"
   fi
-  set -- "$sample/page_000.png"
+  set -- "$sample"
 fi
 exec "$build/tools/ocr/spirkiln-ocr" "$@"
