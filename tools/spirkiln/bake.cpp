@@ -158,13 +158,13 @@ Result<std::vector<Kernel>> load_kernels(const BakeOptions& options,
 void preprocess_job(const Kernel& kernel, Job& job, SourceStore& sources) {
   const Variant& variant = kernel.expansion.variants[job.variant];
   const std::string name = kernel.source->path.string();
-  auto composed = compose(*kernel.source, variant);
-  if (!composed.ok()) {
-    job.diagnostics.push_back({Severity::kError, {}, 0, 0, composed.error().message});
+  const Composed composed = compose(*kernel.source, variant);
+  if (composed.error) {
+    job.diagnostics.push_back(*composed.error);
     return;
   }
   FrontResult result =
-      preprocess({*composed, name, kernel.dialect, kernel.include_folders}, sources);
+      preprocess({composed.text, name, kernel.dialect, kernel.include_folders}, sources);
   job.diagnostics = std::move(result.diagnostics);
   job.ok = result.ok;
   job.text = std::move(result.text);

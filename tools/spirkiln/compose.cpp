@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "diagnostics.hpp"
-
 namespace spirkiln::gen {
 namespace {
 
@@ -35,13 +33,13 @@ std::size_t find_version(std::string_view text) {
 
 }  // namespace
 
-Result<std::string> compose(const SourceFile& kernel, const Variant& variant) {
+Composed compose(const SourceFile& kernel, const Variant& variant) {
   const std::string_view text = kernel.text;
   const std::size_t version = find_version(text);
   if (version == std::string_view::npos) {
-    Diagnostic d{Severity::kError, kernel.path.string(), 1, 1,
-                 "expected '#version 450' as the first line of code"};
-    return Error{ErrorCode::kInvalidArgument, to_string(d)};
+    return {{},
+            Diagnostic{Severity::kError, kernel.path.string(), 1, 1,
+                       "expected '#version 450' as the first line of code"}};
   }
   std::size_t body = std::min(text.find('\n', version), text.size());
   if (body < text.size()) ++body;
@@ -57,7 +55,7 @@ Result<std::string> compose(const SourceFile& kernel, const Variant& variant) {
   std::replace(shown.begin(), shown.end(), '"', '\'');
   out += fmt::format("#line {} \"{}\"\n", next_line, shown);
   out += text.substr(body);
-  return out;
+  return {std::move(out), std::nullopt};
 }
 
 }  // namespace spirkiln::gen

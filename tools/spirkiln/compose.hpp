@@ -2,8 +2,10 @@
 // Stage 3: a kernel's text with the variant's macros and the dialect behind its #version line.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "diagnostics.hpp"
 #include "expand.hpp"
 #include "files.hpp"
 
@@ -12,8 +14,12 @@ namespace spirkiln::gen {
 // The name under which the composed text includes the dialect; the include resolver knows it.
 inline constexpr std::string_view kDialectInclude = "spirkiln:dialect";
 
-// #line directives keep the kernel's own file name and line numbers. An Error is one diagnostic
-// line.
-Result<std::string> compose(const SourceFile& kernel, const Variant& variant);
+struct Composed {
+  std::string text;
+  std::optional<Diagnostic> error;
+};
+
+// #line directives keep the kernel's own file name and line numbers.
+Composed compose(const SourceFile& kernel, const Variant& variant);
 
 }  // namespace spirkiln::gen

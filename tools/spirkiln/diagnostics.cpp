@@ -24,6 +24,24 @@ bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
 }
 
+// glslang writes types with runs of spaces, and include errors with a tail that says nothing new.
+std::string tidy(std::string_view text) {
+  if (const auto tail = text.find(" for header name: "); tail != std::string_view::npos) {
+    text = text.substr(0, tail);
+  }
+  std::string out;
+  for (const char c : text) {
+    if (c == ' ' && (out.empty() || out.back() == ' ' || out.back() == '\'')) {
+      if (!out.empty() && out.back() == '\'' && out.size() > 1 && out[out.size() - 2] != ' ') {
+        out += c;  // behind a closing quote
+      }
+      continue;
+    }
+    out += c;
+  }
+  return out;
+}
+
 unsigned column_of(std::string_view line, std::string_view token) {
   if (token.empty()) return 0;
   for (std::size_t at = line.find(token); at != std::string_view::npos;
@@ -79,17 +97,20 @@ std::vector<Diagnostic> parse_glslang_log(std::string_view log, SourceStore& sou
       if (row.starts_with('\'') && split != std::string_view::npos) {
         const std::string_view token = row.substr(1, split - 1);
         const std::string_view text = trim(row.substr(split + 4));
-        d.text = token.empty() ? std::string(text) : fmt::format("'{}': {}", token, text);
+        d.text = token.empty() ? tidy(text) : fmt::format("'{}': {}", token, tidy(text));
         if (auto source = sources.find(d.file); source.ok() && *source) {
           d.column = column_of(line_of((*source)->text, d.line), token);
         }
       } else {
-        d.text = std::string(row);
+        d.text = tidy(row);
       }
     } else {
-      d.text = std::string(row);
+      d.text = tidy(row);
     }
-    if (!d.text.empty()) found.push_back(std::move(d));
+    // A second error in one line follows from the first.
+    const bool follows = !found.empty() && found.back().severity == d.severity &&
+                         found.back().line == d.line && found.back().file == d.file && d.line != 0;
+    if (!d.text.empty() && !follows) found.push_back(std::move(d));
   }
   return found;
 }
@@ -130,6 +151,10 @@ void DiagnosticGroups::report(
       std::size_t total = variants.size();
       for (const auto& [name, count] : variants_of_kernel) {
         if (name == kernel) total = count;
+      }
+      if (total == 1) {
+        text += fmt::format("\n  in {}", variants.front());
+        continue;
       }
       const bool all = variants.size() == total;
       text += all ? fmt::format("\n  in all {} variants of {}", total, kernel)

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "include_resolver.hpp"
+#include "work_scope.hpp"
 
 namespace spirkiln::gen {
 namespace {
@@ -37,6 +38,9 @@ void set_environment(glslang::TShader& shader, const Target& target) {
 void take_log(FrontResult& result, const char* log, const std::string& name,
               SourceStore& sources) {
   result.diagnostics = parse_glslang_log(log, sources);
+  for (Diagnostic& d : result.diagnostics) {
+    if (d.file.empty()) d.file = name;
+  }
   if (result.ok) return;
   const bool has_error =
       std::any_of(result.diagnostics.begin(), result.diagnostics.end(),
@@ -50,6 +54,7 @@ void take_log(FrontResult& result, const char* log, const std::string& name,
 
 FrontResult preprocess(const PreprocessInput& input, SourceStore& sources) {
   initialise();
+  const WorkScope scope(input.name);
   FrontResult result;
   glslang::TShader shader(EShLangCompute);
   const char* text = input.text.data();
@@ -95,9 +100,6 @@ FrontResult compile(const std::string& text, const std::string& name, const Targ
   result.ok = program.link(messages);
   if (!result.ok) {
     take_log(result, program.getInfoLog(), name, sources);
-    for (Diagnostic& d : result.diagnostics) {
-      if (d.file.empty()) d.file = name;
-    }
     return result;
   }
   glslang::SpvOptions options;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "compose.hpp"
 
 namespace spirkiln::gen {
@@ -22,13 +24,15 @@ struct Held {
 
 auto IncludeResolver::includeLocal(const char* name, const char* includer, std::size_t depth)
     -> IncludeResult* {
-  return resolve(name, fs::path(includer).parent_path(), depth);
+  IncludeResult* result = resolve(name, fs::path(includer).parent_path(), depth);
+  local_failure_ = result->headerName.empty() ? std::string(result->headerData) : std::string();
+  return result;
 }
 
 auto IncludeResolver::includeSystem(const char* name, const char*, std::size_t depth)
     -> IncludeResult* {
-  // glslang asks here as well after a failed includeLocal(); its answer stands.
-  if (!failure_.empty()) return fail(failure_);
+  // glslang asks here as well after a failed includeLocal(), whose answer stands.
+  if (!local_failure_.empty()) return fail(std::exchange(local_failure_, {}));
   return resolve(name, {}, depth);
 }
 
@@ -40,7 +44,11 @@ void IncludeResolver::releaseInclude(IncludeResult* result) {
 
 auto IncludeResolver::resolve(std::string_view name, const fs::path& folder, std::size_t depth)
     -> IncludeResult* {
-  if (!failure_.empty()) return fail(failure_);
+  if (failed_) {
+    // One error is enough: whatever is still included is empty, so a cycle ends at once.
+    static const std::string kEmpty;
+    return new IncludeResult(std::string(name), kEmpty.data(), 0, nullptr);
+  }
   if (depth > kMaxDepth) {
     return fail(fmt::format("includes are nested deeper than {}; is there a cycle?", kMaxDepth));
   }
@@ -75,7 +83,7 @@ auto IncludeResolver::resolve(std::string_view name, const fs::path& folder, std
 }
 
 auto IncludeResolver::fail(std::string text) -> IncludeResult* {
-  failure_ = text;
+  failed_ = true;
   auto* held = new Held{nullptr, std::move(text)};
   return new IncludeResult("", held->failure.data(), held->failure.size(), held);
 }

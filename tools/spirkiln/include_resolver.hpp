@@ -34,7 +34,8 @@ class IncludeResolver final : public glslang::TShader::Includer {
   const std::vector<std::filesystem::path>& folders_;
   std::size_t count_ = 0;
   std::size_t bytes_ = 0;
-  std::string failure_;  // once set, every further include fails: a cycle ends at once
+  bool failed_ = false;
+  std::string local_failure_;
 };
 
 }  // namespace spirkiln::gen

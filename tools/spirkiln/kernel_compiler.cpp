@@ -9,6 +9,7 @@
 
 #include "canonical_ids.hpp"
 #include "spirv_tools.hpp"
+#include "work_scope.hpp"
 
 namespace spirkiln::gen {
 namespace {
@@ -116,6 +117,7 @@ CompileOutcome compile_kernel(const CompileRequest& request, const std::string& 
     outcome.from_cache = outcome.blob != nullptr;
     if (outcome.from_cache) return outcome;
   }
+  const WorkScope scope(request.name);
   const Target& target = kTargets[target_index(request)];
   FrontResult front = compile(request.text, request.name, target, sources);
   outcome.diagnostics = std::move(front.diagnostics);

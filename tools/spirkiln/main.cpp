@@ -18,6 +18,7 @@
 #include "kernel_compiler.hpp"
 #include "list.hpp"
 #include "spirv_tools.hpp"
+#include "watchdog.hpp"
 
 namespace {
 namespace fs = std::filesystem;
@@ -59,6 +60,7 @@ struct BakeArguments {
   std::string depfile;
   std::string glsl;
   std::string embed = "incbin";
+  unsigned time_limit = 120;
   bool no_cache = false;
   bool stats = false;
   bool json = false;
@@ -77,6 +79,7 @@ int run_bake(BakeArguments& arguments) {
                   : arguments.embed == "none" ? gen::EmbedForm::kNone
                                               : gen::EmbedForm::kIncbin;
   const auto start = std::chrono::steady_clock::now();
+  const Watchdog watchdog(std::chrono::seconds(arguments.time_limit));
   auto result = gen::bake(options, print_message);
   if (!result.ok()) return fail(result.error());
   if (!arguments.stats) return 0;
@@ -199,6 +202,10 @@ int run(int argc, char** argv) {
       ->allow_extra_args(false);
   bake_command->add_option("--embed", bake.embed, "Form to link: incbin, array (a .cpp) or none")
       ->check(CLI::IsMember({"incbin", "array", "none"}))
+      ->capture_default_str();
+  bake_command->add_option("--time-limit", bake.time_limit,
+                           "Seconds after which a variant that still compiles ends the bake")
+      ->check(CLI::Range(1u, 86400u))
       ->capture_default_str();
   bake_command->add_flag("--explain", bake.options.explain,
                          "Say which variants were kept, pruned by a rule or merged");

@@ -69,14 +69,25 @@ class Parser {
       for (const toml::node& kernel : *kernels) read_kernel(*kernel.as_table());
     }
     if (manifest_.kernels.empty() && errors_.empty()) {
-      errors_ = fmt::format("{}: error: no [[kernel]] entry", file_.path.string());
+      errors_.push_back(
+          {Severity::kError, file_.path.string(), 0, 0, "no [[kernel]] entry"});
     }
     return result();
   }
 
  private:
   Result<Manifest> result() {
-    if (!errors_.empty()) return Error{ErrorCode::kInvalidArgument, errors_};
+    if (!errors_.empty()) {
+      std::stable_sort(errors_.begin(), errors_.end(), [](const auto& a, const auto& b) {
+        return std::pair(a.line, a.column) < std::pair(b.line, b.column);
+      });
+      std::string text;
+      for (const Diagnostic& d : errors_) {
+        text += text.empty() ? "" : "\n";
+        text += to_string(d);
+      }
+      return Error{ErrorCode::kInvalidArgument, text};
+    }
     manifest_.path = file_.path;
     return std::move(manifest_);
   }
@@ -86,10 +97,9 @@ class Parser {
   }
 
   void fail(const toml::source_region& where, std::string text) {
-    if (!errors_.empty()) errors_ += '\n';
     Diagnostic d = at(where);
     d.text = std::move(text);
-    errors_ += to_string(d);
+    errors_.push_back(std::move(d));
   }
 
   std::string string_value(const toml::key& key, const toml::node& node) {
@@ -341,7 +351,7 @@ class Parser {
 
   const SourceFile& file_;
   Manifest manifest_;
-  std::string errors_;
+  std::vector<Diagnostic> errors_;
 };
 
 }  // namespace
