@@ -76,6 +76,13 @@ Status Executor::reserve_for(const Program& program) {
   return Ok{};
 }
 
+bool Executor::holds(const Program& program) const {
+  for (std::size_t i = 0; i < kHomes; ++i) {
+    if (blocks_[i].bytes() < program.home_bytes[i]) return false;
+  }
+  return true;
+}
+
 std::uint64_t Executor::bytes() const {
   std::uint64_t sum = 0;
   for (const Buffer& b : blocks_) sum += b.bytes();

@@ -48,6 +48,8 @@ class Executor {
   Status reserve(Home home, std::uint64_t bytes);
   // All blocks that the program needs.
   Status reserve_for(const Program& program);
+  // False when an allocation has failed since the blocks were reserved.
+  bool holds(const Program& program) const;
   // Host bytes into a block, through a staging buffer where the block is not mapped. Blocks until
   // they are there.
   Status write(Home home, std::uint64_t offset, std::span<const std::byte> bytes);

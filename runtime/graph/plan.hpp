@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A graph at one input shape as a program. Needs no Vulkan: everything that can be refused is
+// refused here, before anything has run.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "graph/program.hpp"
+#include "graph/shapes.hpp"
+#include "graph/weights.hpp"
+
+namespace spirkiln {
+
+// The functions of dispatch.hpp; tests put their own in their place.
+struct Lowering {
+  std::function<Result<Lowered>(const LowerRequest&)> node = lower_node;
+  std::function<Result<Lowered>(const Dims&, const float[4], const float[4], const DeviceTraits&)>
+      input = lower_input;
+  std::function<Result<Lowered>(const Dims&, const DeviceTraits&)> output = lower_output;
+};
+
+struct PlannedOutput {
+  Dims dims;
+  std::uint64_t offset = 0;  // of tight floats in download memory
+};
+
+struct PlannedGraph {
+  Program program;
+  std::uint64_t upload_offset = 0;  // of the picture's bytes in upload memory
+  std::vector<PlannedOutput> outputs;
+};
+
+// Errors: those of tensor_shapes, of lowering and of ProgramBuilder.
+Result<PlannedGraph> plan_graph(const Model::State& model, const InputShape& input,
+                                const Table& table, const DeviceCaps& caps,
+                                const std::vector<Form>& forms, const WeightLayout& weights,
+                                const Lowering& lowering = {});
+
+// Which variants a graph may use: exactly the one that is named, or where `variant` is empty the
+// device's best. Errors: kInvalidArgument for a name that is none.
+Result<std::vector<Form>> choose_forms(const std::string& variant, const DeviceCaps& caps);
+
+}  // namespace spirkiln
