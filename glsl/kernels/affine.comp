@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // x * scale + bias for each channel.
 
+layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
+
 #include "grid.glsl"
 #include "epilogue.glsl"
-
-layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
 layout(binding = 1) readonly buffer residual_blob { sfpvec4 residual_data[]; };

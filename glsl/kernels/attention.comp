@@ -6,9 +6,9 @@
 // shifted into place in registers. Results pass through workgroup memory, since one vector of the
 // output may hold channels of several heads.
 
-#include "epilogue.glsl"
-
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
+
+#include "epilogue.glsl"
 
 layout(binding = 0) readonly buffer qkv_blob { sfpvec4 qkv_data[]; };
 layout(binding = 1) readonly buffer residual_blob { sfpvec4 residual_data[]; };

@@ -4,10 +4,10 @@
 // output: it fetches each lane from the input that the lane falls into, so that no two invocations
 // write one vector even where channel counts are no multiples of four.
 
+layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
+
 #include "grid.glsl"
 #include "epilogue.glsl"
-
-layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 layout(binding = 0) readonly buffer x0_blob { sfpvec4 x0_data[]; };
 layout(binding = 1) readonly buffer x1_blob { sfpvec4 x1_data[]; };

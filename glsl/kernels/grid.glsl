@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an invocation stands. Local sizes are specialization constants 233, 234 and 235.
+// Where an invocation stands. A kernel declares its local size (specialization constants 233, 234
+// and 235) above this include: before that, gl_WorkGroupSize silently means 1.
 
 // Number of this invocation in a one-dimensional job that the host may fold over y, because
 // a device may allow only 65535 workgroups along an axis.

@@ -3,10 +3,10 @@
 // Layer normalisation over the channels of each pixel: a workgroup for each pixel, mean first and
 // then the squared distances from it, both in single precision.
 
+layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
+
 #include "row_reduce.glsl"
 #include "epilogue.glsl"
-
-layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
 layout(binding = 1) readonly buffer residual_blob { sfpvec4 residual_data[]; };

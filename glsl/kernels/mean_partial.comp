@@ -3,9 +3,9 @@
 // Sums over pieces of a picture: first phase of the global mean. One invocation for each piece and
 // vector of channels, so that neighbours read neighbouring addresses.
 
-#include "grid.glsl"
-
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
+
+#include "grid.glsl"
 
 layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
 layout(binding = 1) writeonly buffer sum_blob { vec4 sum_data[]; };

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Picture bytes (B, G, R, validity in one uint a pixel) to the input tensor.
 
-#include "grid.glsl"
-
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
+
+#include "grid.glsl"
 
 layout(binding = 0) readonly buffer pixel_blob { uint pixels[]; };
 layout(binding = 1) writeonly buffer out_blob { sfpvec4 out_data[]; };

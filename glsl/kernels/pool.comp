@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Maximum or average over a window; AVERAGE is 0 or 1. One workgroup row for each output line.
 
+layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
+
 #include "grid.glsl"
 #include "epilogue.glsl"
-
-layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
 layout(binding = 1) readonly buffer residual_blob { sfpvec4 residual_data[]; };

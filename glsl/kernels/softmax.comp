@@ -3,10 +3,10 @@
 // Softmax over the channels of each pixel: a workgroup for each pixel. One pass finds the maximum
 // and the sum together, the second writes. Padding lanes are written 0.
 
+layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
+
 #include "row_reduce.glsl"
 #include "epilogue.glsl"
-
-layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
 layout(binding = 1) readonly buffer residual_blob { sfpvec4 residual_data[]; };

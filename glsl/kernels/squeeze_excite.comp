@@ -3,10 +3,10 @@
 // The gate of squeeze-and-excite: two fully connected layers on the mean of one picture, a
 // workgroup for each picture. MAX_VECTORS bounds both the input and the middle.
 
+layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
+
 #include "mac.glsl"
 #include "epilogue.glsl"
-
-layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
 layout(binding = 1) readonly buffer residual_blob { sfpvec4 residual_data[]; };

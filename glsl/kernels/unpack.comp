@@ -3,9 +3,9 @@
 // A tensor to the caller's tight floats. One invocation a stored vector, so that neighbours read
 // and write neighbouring addresses.
 
-#include "grid.glsl"
-
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
+
+#include "grid.glsl"
 
 layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
 layout(binding = 1) writeonly buffer out_blob { float out_data[]; };

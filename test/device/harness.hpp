@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs one node in every form on the first device, through lowering as a graph would, and compares
+// with the double-precision oracle.
+//
+// Tolerance for each value: factor * eps * mag, `mag` being the oracle's sum of magnitudes
+// (sum |a||b| and what is added to it; oracle.hpp), plus half precision's smallest step.
+//   fp32            4 * 2^-23: products and sums in single precision, errors grow like the square
+//                   root of the number of terms and are measured against the sum of magnitudes
+//   fp16p, fp16s    1 * 2^-10: single precision inside, rounded once (2^-11) when stored
+//   fp16pa, fp16sa  4 * 2^-10: each product, the narrowed sum, and up to four steps of the epilogue
+//                   are rounded by at most 2^-11 each
+#pragma once
+
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "graph/kernel_runner.hpp"
+#include "oracle.hpp"
+
+namespace spirkiln::test {
+
+inline constexpr Form kForms[] = {kFp32, kFp16p, kFp16pa, kFp16s, kFp16sa};
+
+// A node with its data, as doubles that every form can hold exactly (whole multiples of 2^-10).
+struct Case {
+  model::Node node{};
+  std::vector<oracle::Tensor> inputs;  // the residual last
+  std::vector<std::vector<double>> consts;
+  std::vector<bool> const_is_weight;  // stored in the form's storage; else fp32
+  Dims output;
+};
+
+class Maker {
+ public:
+  explicit Maker(std::uint32_t seed) : random_(seed) {}
+  // Evenly over [-size, size].
+  double value(double size);
+  oracle::Tensor tensor(const Dims& dims, double size = 1);
+  // rows x pad4(c) values, 0 in the padding and in rows where `row_is_real` says so.
+  std::vector<double> weights(std::uint64_t rows, std::uint32_t c,
+                              const std::function<bool(std::uint64_t)>& row_is_real = {});
+  std::vector<double> vector(std::uint32_t c, double from, double to);
+
+ private:
+  std::mt19937 random_;
+};
+
+struct Epilogues {
+  model::Epilogue epilogue;
+  std::uint32_t flags;
+  const char* name;
+};
+// A few that together have every way of lines and both residuals; every test runs through them in
+// turn. `with_exp`: also the activations that need exp or erf.
+std::vector<Epilogues> epilogues(bool with_exp);
+// Sets the epilogue, and adds a residual where it needs one.
+void set_epilogue(Case* c, const Epilogues& e, Maker* maker);
+
+struct RunOptions {
+  DeviceTraits traits;
+  std::string expected;  // kernel that must have run
+  std::function<void(Lowered*)> edit;
+  double extra_factor = 1;
+};
+// One check a form; skips forms that the device cannot run.
+void check(const Case& c, const RunOptions& options);
+
+// Null when no device is there (the tests are then skipped).
+const Device* device();
+const Table& table();
+DeviceTraits device_traits();
+DeviceTraits gpu_traits();       // as if the device were no CPU driver
+DeviceTraits plain_cpu_traits();  // a CPU driver whose subgroup size fits no kernel
+
+KernelRunner* runner(Form form);
+// Remembers that a kernel ran in this form, with its own axes.
+void note_run(const Lowered& lowered, Form form);
+// Variants of the table that the device may run and that no test ran.
+std::vector<std::string> variants_not_run();
+
+}  // namespace spirkiln::test

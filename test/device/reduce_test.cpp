@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pooling, the global mean, the squeeze-and-excite gate.
+#include <catch2/catch_test_macros.hpp>
+
+#include "harness.hpp"
+
+namespace spirkiln::test {
+
+using model::Op;
+
+TEST_CASE("pooling", "[pool]") {
+  if (!device()) SKIP("no Vulkan device");
+  struct Shape {
+    Dims x;
+    std::int32_t kh, kw, sh, sw, top, left, bottom, right;
+  };
+  const Shape shapes[] = {{{1, 6, 10, 16}, 2, 2, 2, 2, 0, 0, 0, 0}, {{2, 7, 11, 5}, 2, 2, 1, 1, 0, 0, 1, 1},
+                          {{1, 3, 13, 30}, 3, 2, 3, 2, 0, 0, 0, 0}, {{1, 9, 8, 3}, 3, 3, 2, 2, 1, 1, 1, 1},
+                          {{1, 1, 1, 1}, 1, 1, 1, 1, 0, 0, 0, 0},   {{1, 5, 5, 7}, 5, 5, 1, 1, 2, 2, 2, 2}};
+  for (Op op : {Op::kMaxPool, Op::kAvgPool}) {
+    for (std::int32_t count_padding : {0, 1}) {
+      std::uint32_t k = 0;
+      for (const Shape& s : shapes) {
+        Maker make(500 + k);
+        Case c;
+        c.node.op = op;
+        const std::int32_t i[] = {s.kh, s.kw, s.sh, s.sw, s.top, s.left, s.bottom, s.right, count_padding};
+        std::copy(std::begin(i), std::end(i), c.node.i);
+        c.inputs = {make.tensor(s.x)};
+        c.output = {s.x.n, (s.x.h + static_cast<std::uint32_t>(s.top + s.bottom - s.kh)) / static_cast<std::uint32_t>(s.sh) + 1,
+                    (s.x.w + static_cast<std::uint32_t>(s.left + s.right - s.kw)) / static_cast<std::uint32_t>(s.sw) + 1, s.x.c};
+        const Epilogues e = epilogues(false)[k % 5];
+        set_epilogue(&c, e, &make);
+        INFO(e.name << ", shape " << k);
+        check(c, {device_traits(), op == Op::kMaxPool ? "pool_max" : "pool_avg", {}});
+        k++;
+      }
+    }
+  }
+}
+
+TEST_CASE("global mean in two phases", "[mean]") {
+  if (!device()) SKIP("no Vulkan device");
+  const Dims shapes[] = {{1, 1, 1, 1}, {1, 7, 9, 5}, {2, 8, 8, 16}, {3, 13, 17, 30}, {1, 1, 129, 3}, {1, 61, 67, 2}};
+  std::uint32_t k = 0;
+  for (const Dims& x : shapes) {
+    Maker make(600 + k);
+    Case c;
+    c.node.op = Op::kGlobalMean;
+    c.inputs = {make.tensor(x)};
+    c.output = {x.n, 1, 1, x.c};
+    const Epilogues e = epilogues(false)[k % 5];
+    set_epilogue(&c, e, &make);
+    INFO(e.name << ", shape " << k);
+    check(c, {device_traits(), "mean_final", {}});
+    k++;
+  }
+}
+
+TEST_CASE("mean of values that sum to more than half precision holds", "[mean]") {
+  if (!device()) SKIP("no Vulkan device");
+  Maker make(650);
+  Case c;
+  c.node.op = Op::kGlobalMean;
+  c.node.epilogue = {model::Activation::kNone, 0, 0, 1, 0};
+  c.inputs = {make.tensor({1, 31, 33, 5})};
+  for (double& v : c.inputs[0].v) v = v * 64 + 128;  // about 130,000 in all
+  c.output = {1, 1, 1, 5};
+  check(c, {device_traits(), "mean_final", {}});
+}
+
+TEST_CASE("squeeze-and-excite gate", "[squeeze_excite]") {
+  if (!device()) SKIP("no Vulkan device");
+  struct Shape {
+    std::uint32_t n, cin, cmid, cout;
+  };
+  const Shape shapes[] = {{1, 1, 1, 1}, {2, 16, 4, 16}, {1, 30, 7, 30}, {3, 67, 17, 67}, {1, 131, 33, 5}};
+  std::uint32_t k = 0;
+  for (const Shape& s : shapes) {
+    for (const auto& [act, a, b] : {std::tuple{model::Activation::kRelu, 0.f, 0.f},
+                                    std::tuple{model::Activation::kHardSwish, 1.f / 6, 0.5f}}) {
+      Maker make(700 + k);
+      Case c;
+      c.node.op = Op::kSqueezeExcite;
+      c.node.i[10] = static_cast<std::int32_t>(s.cin);
+      c.node.i[11] = static_cast<std::int32_t>(s.cout);
+      c.node.i[12] = static_cast<std::int32_t>(s.cmid);
+      c.node.i[13] = static_cast<std::int32_t>(act);
+      c.node.f[0] = a;
+      c.node.f[1] = b;
+      const auto pad4 = [](std::uint32_t v) { return (v + 3) / 4 * 4; };
+      c.inputs = {make.tensor({s.n, 1, 1, s.cin})};
+      c.consts = {make.weights(pad4(s.cin), s.cmid, [&](std::uint64_t r) { return r < s.cin; }),
+                  make.vector(s.cmid, 0.25, 1), make.vector(s.cmid, -1, 1),
+                  make.weights(pad4(s.cmid), s.cout, [&](std::uint64_t r) { return r < s.cmid; }),
+                  make.vector(s.cout, 0.25, 1), make.vector(s.cout, -1, 1)};
+      c.const_is_weight = {true, false, false, true, false, false};
+      c.output = {s.n, 1, 1, s.cout};
+      const Epilogues e = epilogues(false)[k % 5];
+      set_epilogue(&c, e, &make);
+      INFO(e.name << ", shape " << k);
+      check(c, {device_traits(), "squeeze_excite", {}});
+      check(c, {gpu_traits(), "squeeze_excite", {}});
+      k++;
+    }
+  }
+}
+
+}  // namespace spirkiln::test

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layer norm, softmax, attention.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+
+#include "harness.hpp"
+
+namespace spirkiln::test {
+
+using model::Op;
+
+TEST_CASE("layer norm over the real channels", "[layer_norm]") {
+  if (!device()) SKIP("no Vulkan device");
+  std::uint32_t k = 0;
+  for (const Dims& x : {Dims{1, 1, 1, 3}, Dims{2, 1, 7, 120}, Dims{1, 3, 5, 17}, Dims{1, 1, 3, 131}}) {
+    for (const DeviceTraits& traits : {device_traits(), gpu_traits()}) {
+      Maker make(1300 + k);
+      Case c;
+      c.node.op = Op::kLayerNorm;
+      c.node.f[0] = 1e-5f;
+      c.inputs = {make.tensor(x, 4)};
+      c.consts = {make.vector(x.c, 0.5, 1.5), make.vector(x.c, -1, 1)};
+      c.const_is_weight = {false, false};
+      c.output = x;
+      const Epilogues e = epilogues(false)[k % 5];
+      set_epilogue(&c, e, &make);
+      INFO(e.name << ", channels " << x.c);
+      check(c, {traits, "layer_norm", {}});
+      k++;
+    }
+  }
+}
+
+TEST_CASE("softmax over the real channels", "[softmax]") {
+  if (!device()) SKIP("no Vulkan device");
+  for (const Dims& x : {Dims{1, 1, 1, 1}, Dims{2, 1, 3, 2}, Dims{1, 3, 5, 17}, Dims{1, 1, 4, 6625}}) {
+    for (const DeviceTraits& traits : {device_traits(), gpu_traits()}) {
+      for (double size : {1.0, 30.0}) {
+        Maker make(1400);
+        Case c;
+        c.node.op = Op::kSoftmax;
+        c.node.epilogue = {model::Activation::kNone, 0, 0, 1, 0};
+        c.inputs = {make.tensor(x, size)};
+        // Halves hold 30 * n / 1024 only rounded; what is stored is the input.
+        for (double& v : c.inputs[0].v) v = std::round(v * 32) / 32;
+        c.output = x;
+        INFO("channels " << x.c << ", size " << size);
+        check(c, {traits, "softmax", {}});
+      }
+    }
+  }
+}
+
+TEST_CASE("attention, heads of any dimension", "[attention]") {
+  if (!device()) SKIP("no Vulkan device");
+  struct Shape {
+    std::uint32_t n, t;
+    std::int32_t heads, dim;
+  };
+  const Shape shapes[] = {{1, 1, 8, 15}, {2, 13, 8, 15}, {1, 41, 8, 15}, {1, 9, 3, 5}, {1, 17, 2, 16},
+                          {1, 5, 1, 1},  {1, 7, 5, 33},  {1, 3, 7, 2},   {1, 300, 1, 3}};
+  std::uint32_t k = 0;
+  for (const Shape& s : shapes) {
+    Maker make(1500 + k);
+    Case c;
+    c.node.op = Op::kAttention;
+    c.node.i[0] = s.heads;
+    c.node.i[1] = s.dim;
+    c.node.f[0] = static_cast<float>(1 / std::sqrt(double(s.dim)));
+    const auto channels = static_cast<std::uint32_t>(s.heads * s.dim);
+    c.inputs = {make.tensor({s.n, 1, s.t, 3 * channels}, 2)};
+    c.output = {s.n, 1, s.t, channels};
+    const Epilogues e = epilogues(false)[k % 5];
+    set_epilogue(&c, e, &make);
+    INFO(e.name << ", length " << s.t << ", heads " << s.heads << ", dim " << s.dim);
+    check(c, {device_traits(), "attention", {}});
+    k++;
+  }
+}
+
+}  // namespace spirkiln::test
