@@ -26,8 +26,7 @@ Status read_binding(const SpirvModule& module, const SpirvModule::Instruction& v
   const std::uint32_t id = variable.operands[1];
   const std::uint32_t storage = variable.operands[2];
   const auto* pointer = module.definition(variable.operands[0]);
-  if (pointer == nullptr || pointer->op != spv::OpTypePointer) return refuse("a variable without pointer type");
-  std::uint32_t type = pointer->operands[2];
+  const std::uint32_t type = pointer->operands[2];
   const auto* definition = module.definition(type);
   if (definition == nullptr) return refuse("a resource of unknown type");
   const auto binding = module.decoration(id, spv::DecorationBinding);
@@ -75,19 +74,22 @@ Status read_binding(const SpirvModule& module, const SpirvModule::Instruction& v
 Status read_variable(const SpirvModule& module, const SpirvModule::Instruction& variable,
                      std::uint64_t& shared, Reflection& out) {
   const auto* pointer = module.definition(variable.operands[0]);
+  if (pointer == nullptr || pointer->op != spv::OpTypePointer) {
+    return refuse("a variable without pointer type");
+  }
   switch (variable.operands[2]) {
     case spv::StorageClassUniform:
     case spv::StorageClassUniformConstant:
     case spv::StorageClassStorageBuffer:
       return read_binding(module, variable, out);
     case spv::StorageClassPushConstant: {
-      const auto size = pointer ? module.size_of(pointer->operands[2], false) : std::nullopt;
+      const auto size = module.size_of(pointer->operands[2], false);
       if (!size) return refuse("the push-constant block has no fixed size");
       out.push_bytes = std::max(out.push_bytes, static_cast<std::uint32_t>(*size));
       return Ok{};
     }
     case spv::StorageClassWorkgroup: {
-      const auto size = pointer ? module.size_of(pointer->operands[2], true) : std::nullopt;
+      const auto size = module.size_of(pointer->operands[2], true);
       if (!size) return refuse("cannot tell the size of a shared variable at its default constants");
       shared = (shared + 15) / 16 * 16 + *size;
       return Ok{};

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole bakes: what is compiled again when, what is written, and that bytes depend on content only.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdlib>
+#include <fstream>
+
+#include "cache.hpp"
+#include "workspace.hpp"
+
+using namespace spirkiln;
+using Catch::Matchers::ContainsSubstring;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::string_view kTwoKernels =
+    "[[kernel]]\nname = \"one\"\nsource = \"one.comp\"\n"
+    "[[kernel]]\nname = \"two\"\nsource = \"two.comp\"\n"
+    "[kernel.axes.TWICE]\nvalues = [0, 1]\n";
+
+constexpr std::string_view kOne =
+    "#version 450\n"
+    "#if NCNN_fp16_arithmetic\n"
+    "#include \"half.glsl\"\n"
+    "#endif\n"
+    "#ifndef FACTOR\n#define FACTOR 2.0\n#endif\n"
+    "layout(binding = 0) buffer B { sfpvec4 b[]; };\n"
+    "void main() {\n"
+    "  uint i = gl_GlobalInvocationID.x;\n"
+    "  buffer_st4(b, i, buffer_ld4(b, i) * afp(FACTOR));\n"
+    "}\n";
+
+constexpr std::string_view kTwo =
+    "#version 450\n"
+    "layout(binding = 0) buffer B { sfp b[]; };\n"
+    "void main() {\n"
+    "  uint i = gl_GlobalInvocationID.x;\n"
+    "  afp v = buffer_ld1(b, i);\n"
+    "#if TWICE\n  v += v;\n#endif\n"
+    "  buffer_st1(b, i, v);\n"
+    "}\n";
+
+struct Project : test::Workspace {
+  Project() {
+    write("kernels/m.toml", kTwoKernels);
+    write("kernels/one.comp", kOne);
+    write("kernels/half.glsl", "#define FACTOR 3.0\n");
+    write("kernels/two.comp", kTwo);
+  }
+  gen::BakeStats bake(const gen::BakeOptions& options) const {
+    const auto run = test::run_bake(options);
+    for (const auto& m : run.messages) UNSCOPED_INFO(m);
+    INFO((run.result.ok() ? "" : run.result.error().message));
+    REQUIRE(run.result.ok());
+    return *run.result;
+  }
+  gen::BakeStats bake() const { return bake(options()); }
+};
+
+}  // namespace
+
+TEST_CASE("bake: writes the table, the header, the assembly and the depfile", "[bake]") {
+  const Project p;
+  const auto stats = p.bake();
+  CHECK(stats.kernels == 2);
+  CHECK(stats.variants == 15);
+  CHECK(stats.compiled == 15);
+  CHECK(stats.cache_hits == 0);
+  // Scalars are floats in fp32 as in fp16p, so those two kernels come to equal words.
+  CHECK(stats.unique_blobs == 13);
+  for (const char* name : {"out/test_table.bin", "out/test_table.hpp", "out/test_table.S",
+                           "out/test.d"}) {
+    INFO(name);
+    CHECK(p.exists(name));
+  }
+  CHECK_FALSE(p.exists("out/test_table.cpp"));
+  const std::string header = p.read("out/test_table.hpp");
+  CHECK_THAT(header, ContainsSubstring("enum class Kernel : std::uint32_t {\n  one,\n  two,\n}"));
+  CHECK_THAT(header, ContainsSubstring("    \"two_fp16sa_twice\",\n"));
+  // The depfile has every file of any variant, though the first variant reads fewer.
+  const std::string depfile = p.read("out/test.d");
+  for (const char* name : {"/kernels/one.comp", "/kernels/half.glsl", "/kernels/two.comp",
+                           "/kernels/m.toml", "/kernels \\\n", "dialect/buffer.glsl"}) {
+    INFO(name);
+    CHECK_THAT(depfile, ContainsSubstring(name));
+  }
+}
+
+TEST_CASE("bake: nothing is done again when nothing changed", "[bake]") {
+  const Project p;
+  p.bake();
+  CHECK(p.bake().up_to_date);
+  SECTION("a missing or damaged output is written again") {
+    const std::string table = p.read("out/test_table.bin");
+    fs::remove(p / "out/test_table.bin");
+    const auto stats = p.bake();
+    CHECK_FALSE(stats.up_to_date);
+    CHECK(stats.compiled == 0);
+    CHECK(p.read("out/test_table.bin") == table);
+    p.write("out/test_table.bin", "x");
+    CHECK_FALSE(p.bake().up_to_date);
+    CHECK(p.read("out/test_table.bin") == table);
+  }
+  SECTION("a new manifest in the folder counts") {
+    p.write("kernels/n.toml", "[[kernel]]\nname = \"three\"\nsource = \"two.comp\"\n"
+                              "defines = { TWICE = 1 }\n");
+    const auto stats = p.bake();
+    CHECK_FALSE(stats.up_to_date);
+    CHECK(stats.kernels == 3);
+  }
+  SECTION("a file that appears where an include was looked for counts") {
+    p.write("kernels/one.comp", std::string(kOne).replace(13, 0, "#include \"dialect/psc.glsl\"\n"));
+    p.bake();
+    CHECK(p.bake().up_to_date);
+    p.write("kernels/dialect/psc.glsl", "#define EARLIER\n");
+    CHECK_FALSE(p.bake().up_to_date);
+  }
+  SECTION("other options count") {
+    gen::BakeOptions options = p.options();
+    options.embed = gen::EmbedForm::kArray;
+    CHECK_FALSE(p.bake(options).up_to_date);
+    CHECK(p.exists("out/test_table.cpp"));
+  }
+}
+
+TEST_CASE("bake: an edit compiles what it changes, and no more", "[bake]") {
+  const Project p;
+  p.bake();
+  SECTION("a comment or a blank line: nothing") {
+    p.write("kernels/one.comp", "// words\n" + std::string(kOne) + "\n/* more\nwords */\n");
+    const auto stats = p.bake();
+    CHECK(stats.compiled == 0);
+    CHECK(stats.cache_hits == 15);
+  }
+  SECTION("an include that two variants read: those two") {
+    p.write("kernels/half.glsl", "#define FACTOR 4.0\n");
+    const auto stats = p.bake();
+    CHECK(stats.compiled == 2);
+    CHECK(stats.cache_hits == 13);
+  }
+  SECTION("one value of an axis: its variants") {
+    p.write("kernels/two.comp", std::string(kTwo).replace(kTwo.find("v += v"), 6, "v *= v"));
+    CHECK(p.bake().compiled == 5);
+  }
+  SECTION("a define of one kernel: its variants") {
+    p.write("kernels/m.toml", std::string(kTwoKernels) + "[kernel.defines]\nUNUSED = 1\n");
+    CHECK(p.bake().compiled == 0);  // no text uses it
+    p.write("kernels/m.toml", std::string(kTwoKernels).insert(kTwoKernels.find("[[kernel]]", 1),
+                                                        "defines = { FACTOR = \"5.0\" }\n"));
+    // half.glsl would redefine it.
+    p.write("kernels/half.glsl", "\n");
+    CHECK(p.bake().compiled == 5);
+  }
+}
+
+TEST_CASE("bake: the bytes depend on the content only", "[bake]") {
+  const Project p;
+  gen::BakeOptions options = p.options();
+  options.cache.reset();
+  options.jobs = 1;
+  p.bake(options);
+  const std::string table = p.read("out/test_table.bin");
+  const std::string header = p.read("out/test_table.hpp");
+  const std::string assembly = p.read("out/test_table.S");
+  const std::string depfile = p.read("out/test.d");
+  SECTION("for any number of threads") {
+    fs::remove_all(p / "out");
+    options.jobs = 8;
+    p.bake(options);
+    CHECK(p.read("out/test.d") == depfile);
+  }
+  SECTION("from a cache") {
+    fs::remove_all(p / "out");
+    CHECK(p.bake().compiled == 15);
+    fs::remove_all(p / "out");
+    CHECK(p.bake().compiled == 0);
+    CHECK(p.read("out/test.d") == depfile);
+  }
+  SECTION("in another folder, and without its path inside") {
+    const Project other;
+    gen::BakeOptions there = other.options();
+    other.bake(there);
+    CHECK(other.read("out/test_table.bin") == table);
+    CHECK(other.read("out/test_table.hpp") == header);
+    CHECK(other.read("out/test_table.S") == assembly);
+    CHECK(table.find("spirkiln-test-") == std::string::npos);
+    return;
+  }
+  CHECK(p.read("out/test_table.bin") == table);
+  CHECK(p.read("out/test_table.hpp") == header);
+  CHECK(p.read("out/test_table.S") == assembly);
+}
+
+TEST_CASE("bake: a damaged cache entry is not believed", "[bake]") {
+  const Project p;
+  p.bake();
+  const std::string table = p.read("out/test_table.bin");
+  std::size_t damaged = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(p / "cache")) {
+    if (!entry.is_regular_file()) continue;
+    if (damaged % 3 == 0) {
+      fs::resize_file(entry.path(), entry.file_size() / 2);
+    } else {
+      std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(static_cast<std::streamoff>(entry.file_size() / 2));
+      const int byte = file.peek();
+      file.put(static_cast<char>(byte ^ 0x40));
+    }
+    ++damaged;
+  }
+  REQUIRE(damaged >= 15);
+  fs::remove_all(p / "out");
+  CHECK(p.bake().compiled == 15);
+  CHECK(p.read("out/test_table.bin") == table);
+}
+
+TEST_CASE("bake: after an error nothing is written, and what was there stays", "[bake]") {
+  const Project p;
+  p.write("kernels/two.comp", std::string(kTwo).replace(kTwo.find("v += v"), 6, "v += w"));
+  const auto run = test::run_bake(p.options());
+  REQUIRE_FALSE(run.result.ok());
+  CHECK(run.result.error().message == "1 of 2 kernels failed; nothing was written");
+  REQUIRE(run.messages.size() == 1);
+  CHECK_THAT(run.messages[0], ContainsSubstring("two.comp:7:8: error: 'w': undeclared identifier\n"
+                                                "  in 5 of 10 variants of two: "));
+  CHECK_FALSE(p.exists("out"));
+
+  p.write("kernels/two.comp", kTwo);
+  p.bake();
+  const std::string table = p.read("out/test_table.bin");
+  p.write("kernels/two.comp", "#version 450\n");
+  CHECK_FALSE(test::run_bake(p.options()).result.ok());
+  CHECK(p.read("out/test_table.bin") == table);
+}
+
+TEST_CASE("bake: what cannot be written is one error", "[bake]") {
+  const Project p;
+  gen::BakeOptions options = p.options();
+  options.out_dir = p.write("file", "") / "out";
+  const auto run = test::run_bake(options);
+  REQUIRE_FALSE(run.result.ok());
+  CHECK_THAT(run.result.error().message, ContainsSubstring("cannot make the folder"));
+  options = p.options();
+  options.name = "Bad-Name";
+  CHECK_FALSE(test::run_bake(options).result.ok());
+}
+
+TEST_CASE("bake: two kernels of one name, in one manifest or two", "[bake]") {
+  const Project p;
+  p.write("kernels/n.toml", "\n[[kernel]]\nname = \"one\"\nsource = \"two.comp\"\n");
+  const auto run = test::run_bake(p.options());
+  REQUIRE_FALSE(run.result.ok());
+  CHECK_THAT(run.result.error().message, ContainsSubstring("n.toml:2:1: error: a second kernel 'one'; "
+                                                           "the first is at "));
+}
+
+TEST_CASE("bake: both forms of embedding hold the table's bytes", "[bake]") {
+  if (std::system("c++ --version > /dev/null 2>&1") != 0) SKIP("no c++ here");
+  const Project p;
+  p.bake();
+  gen::BakeOptions options = p.options();
+  options.embed = gen::EmbedForm::kArray;
+  p.bake(options);
+  p.write("main.cpp",
+          "#include \"test_table.hpp\"\n#include <cstdint>\n#include <cstdio>\n"
+          "int main() {\n  auto t = spirkiln::tables::test::table();\n"
+          "  if (reinterpret_cast<std::uintptr_t>(t.data()) % 16 != 0) return 1;\n"
+          "  return std::fwrite(t.data(), 1, t.size(), stdout) == t.size() ? 0 : 1;\n}\n");
+  const std::string table = p.read("out/test_table.bin");
+  // The array form has C linkage of the same symbols, the assembly form finds the table by -I.
+  for (const char* form : {"test_table.S", "test_table.cpp"}) {
+    INFO(form);
+    const std::string folder = p.root().string();
+    const std::string command = "cd / && c++ -std=c++20 -I '" + folder + "/out' '" + folder +
+                                "/main.cpp' '" + folder + "/out/" + form + "' -o '" + folder +
+                                "/main' && '" + folder + "/main' > '" + folder + "/copy'";
+    REQUIRE(std::system(command.c_str()) == 0);
+    CHECK(p.read("copy") == table);
+  }
+}
+
+TEST_CASE("cache: the oldest entries go when it grows too large", "[cache]") {
+  const test::Workspace w;
+  const gen::Cache cache(w / "cache");
+  for (int i = 0; i < 4; ++i) {
+    const std::string key = gen::cache_key(std::to_string(i));
+    cache.store(key, std::string(1000, 'x'));
+    fs::last_write_time(cache.entry_path(key),
+                        fs::file_time_type::clock::now() - std::chrono::hours(10 - i));
+  }
+  cache.trim(2100);
+  CHECK_FALSE(cache.load(gen::cache_key("0")));
+  CHECK_FALSE(cache.load(gen::cache_key("1")));
+  CHECK(cache.load(gen::cache_key("2")));
+  CHECK(cache.load(gen::cache_key("3")) == std::string(1000, 'x'));
+  CHECK_FALSE(gen::Cache(std::nullopt).load(gen::cache_key("3")));
+}

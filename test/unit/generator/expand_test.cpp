@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "expand.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace spirkiln;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+gen::KernelManifest kernel(std::vector<gen::Axis> axes) {
+  gen::KernelManifest k;
+  k.name = "gemm_nc";
+  k.variants = {"fp16s", "fp16sa", "fp32"};
+  k.axes = std::move(axes);
+  k.position = {Severity::kError, "m.toml", 7, 1, {}};
+  return k;
+}
+
+std::vector<std::string> names(const gen::Expansion& e) {
+  std::vector<std::string> out;
+  for (const auto& v : e.variants) out.push_back(v.name);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("expand: names and order", "[expand]") {
+  auto e = gen::expand(kernel({{"DIRECT", {"0", "1"}, "0"}, {"TILE", {"4", "8"}, "8"}}));
+  REQUIRE(e.ok());
+  CHECK(names(*e) == std::vector<std::string>{
+                         "gemm_nc_fp16s", "gemm_nc_fp16s_tile4", "gemm_nc_fp16s_direct",
+                         "gemm_nc_fp16s_direct_tile4", "gemm_nc_fp16sa", "gemm_nc_fp16sa_tile4",
+                         "gemm_nc_fp16sa_direct", "gemm_nc_fp16sa_direct_tile4", "gemm_nc",
+                         "gemm_nc_tile4", "gemm_nc_direct", "gemm_nc_direct_tile4"});
+  const gen::Variant& v = e->variants[7];
+  CHECK(v.storage == table::Storage::kFp16);
+  CHECK(v.arithmetic == table::Arithmetic::kFp16);
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  CHECK(v.axis_values == Pairs{{"DIRECT", "1"}, {"TILE", "4"}});
+  CHECK(v.macros == Pairs{{"NCNN_fp16_storage", "1"},
+                          {"NCNN_fp16_arithmetic", "1"},
+                          {"DIRECT", "1"},
+                          {"TILE", "4"}});
+}
+
+TEST_CASE("expand: accumulators in fp16 only with fp16 arithmetic", "[expand]") {
+  auto e = gen::expand(kernel({{"acc", {"float", "afp"}, "float"}}));
+  REQUIRE(e.ok());
+  CHECK(names(*e) == std::vector<std::string>{"gemm_nc_fp16s", "gemm_nc_fp16sa",
+                                              "gemm_nc_fp16sa_accafp", "gemm_nc"});
+  REQUIRE(e->pruned.size() == 2);
+  CHECK(e->pruned[0].variant == "gemm_nc_fp16s_accafp");
+  CHECK(e->pruned[0].rule == "acc-afp-requires-fp16-arithmetic");
+}
+
+TEST_CASE("expand: a product without bound and equal names are errors", "[expand]") {
+  std::vector<gen::Axis> many;
+  for (char c = 'A'; c <= 'Z'; ++c) many.push_back({std::string(1, c), {"0", "1", "2"}, "0"});
+  const auto product = gen::expand(kernel(many));
+  REQUIRE_FALSE(product.ok());
+  CHECK_THAT(product.error().message, ContainsSubstring("m.toml:7:1: error: the axes of 'gemm_nc'"));
+  // A=_b and A_B=1 both end in _a_b.
+  const auto names = gen::expand(kernel({{"A", {"0", "_b"}, "0"}, {"A_B", {"0", "1"}, "0"}}));
+  REQUIRE_FALSE(names.ok());
+  CHECK_THAT(names.error().message, ContainsSubstring("two variants would be called"));
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "manifest.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace spirkiln;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+Result<gen::Manifest> parse(const std::string& text) {
+  return gen::parse_manifest(gen::SourceFile{"m.toml", text, 0});
+}
+
+}  // namespace
+
+TEST_CASE("manifest: defaults", "[manifest]") {
+  auto m = parse("[[kernel]]\nname = \"add\"\nsource = \"add.comp\"\n");
+  REQUIRE(m.ok());
+  REQUIRE(m->kernels.size() == 1);
+  const gen::KernelManifest& k = m->kernels[0];
+  CHECK(k.name == "add");
+  CHECK(k.profile == "ncnn-2023");
+  CHECK(k.variants == std::vector<std::string>{"fp16s", "fp16p", "fp16sa", "fp16pa", "fp32"});
+  CHECK(k.optimise == gen::Optimise::kPerformance);
+  CHECK(k.target == gen::VulkanTarget::kAuto);
+  CHECK(k.axes.empty());
+}
+
+TEST_CASE("manifest: every key", "[manifest]") {
+  auto m = parse(R"([[kernel]]
+name = "add"
+source = "add.comp"
+profile = "ncnn-2023"
+variants = ["fp32", "fp16s"]
+order = ["fp32", "fp16s"]
+optimise = "size"
+target = "vulkan1.1"
+defines = { N = 3, ON = true, T = "vec4" }
+[kernel.axes.TILE]
+values = [4, 8]
+default = 8
+[kernel.axes.acc]
+values = ["float", "afp"]
+)");
+  REQUIRE(m.ok());
+  const gen::KernelManifest& k = m->kernels[0];
+  CHECK(k.variants == std::vector<std::string>{"fp32", "fp16s"});
+  CHECK(k.optimise == gen::Optimise::kSize);
+  CHECK(k.target == gen::VulkanTarget::k11);
+  CHECK(k.defines ==
+        std::map<std::string, std::string>{{"N", "3"}, {"ON", "1"}, {"T", "vec4"}});
+  REQUIRE(k.axes.size() == 2);
+  CHECK(k.axes[0].name == "TILE");
+  CHECK(k.axes[0].default_value == "8");
+  CHECK(k.axes[1].default_value == "float");
+}
+
+TEST_CASE("manifest: each mistake is one error at its place", "[manifest]") {
+  const std::string head = "[[kernel]]\nname = \"k\"\nsource = \"k.comp\"\n";
+  struct Case {
+    std::string text;
+    std::string expected;
+  };
+  const Case cases[] = {
+      {"", "m.toml: error: no [[kernel]] entry"},
+      {"kernel = 3\n", "m.toml:1:10: error: 'kernel' must be written as [[kernel]]"},
+      {"[kernle]\n", "m.toml:1:2: error: unknown key 'kernle'"},
+      {"[[kernel]]\nsource = \"k.comp\"\n", "m.toml:1:1: error: [[kernel]] without 'name'"},
+      {"[[kernel]]\nname = \"k\"\n", "m.toml:1:1: error: [[kernel]] without 'source'"},
+      {"[[kernel]]\nname = \"K\"\nsource = \"k\"\n", "m.toml:2:8: error: kernel name 'K'"},
+      {"[[kernel]]\nname = 1\nsource = \"k\"\n", "m.toml:2:8: error: 'name' must be a string"},
+      {"[[kernel]]\nname = \"k\"\nsource = \"a\\\\b\"\n", "m.toml:3:10: error: 'source' separates"},
+      {head + "colour = 1\n", "m.toml:4:1: error: unknown key 'colour' in [[kernel]]"},
+      {head + "name = \"l\"\n", "m.toml:4:"},  // TOML's own: a repeated key
+      {head + "variants = [\"fp64\"]\n", "m.toml:4:13: error: expected one of \"fp32\""},
+      {head + "variants = []\n", "m.toml:4:12: error: 'variants' must be a list"},
+      {head + "variants = [\"fp32\", \"fp32\"]\n", "m.toml:4:21: error: 'fp32' is listed twice"},
+      {head + "order = [\"fp32\"]\n", "m.toml:4:9: error: 'order' must list each variant"},
+      {head + "profile = \"ncnn-1999\"\n", "m.toml:4:11: error: unknown profile 'ncnn-1999'"},
+      {head + "optimise = \"fast\"\n", "m.toml:4:12: error: 'fast': expected \"performance\""},
+      {head + "target = \"vulkan2\"\n", "m.toml:4:10: error: 'vulkan2': expected"},
+      {head + "defines = 1\n", "m.toml:4:1: error: 'defines' must be a table"},
+      {head + "defines = { NCNN_x = 1 }\n", "m.toml:4:13: error: the name 'NCNN_x' is reserved"},
+      {head + "defines = { \"a b\" = 1 }\n", "m.toml:4:13: error: 'a b' is not a macro name"},
+      {head + "defines = { A = 1.5 }\n", "m.toml:4:17: error: expected an integer"},
+      {head + "[kernel.axes]\nA = 1\n", "m.toml:5:1: error: axis 'A' must be a table"},
+      {head + "[kernel.axes.A]\n", "m.toml:4:14: error: axis 'A' without 'values'"},
+      {head + "[kernel.axes.A]\nvalues = [1]\n", "m.toml:5:10: error: 'values' must be a list"},
+      {head + "[kernel.axes.A]\nvalues = [1, 1]\n", "m.toml:5:14: error: the value '1' is listed"},
+      {head + "[kernel.axes.A]\nvalues = [1, 2]\ndefault = 3\n",
+       "m.toml:6:11: error: the default '3' is not among the values: 1, 2"},
+      {head + "[kernel.axes.A]\nvalues = [1, 2]\nvalue = 3\n", "m.toml:6:1: error: unknown key 'value'"},
+      {head + "[kernel.axes.acc]\nvalues = [1, 2]\n", "m.toml:4:14: error: the axis 'acc'"},
+      {"a = [\n", "m.toml:1:"},
+  };
+  for (const Case& c : cases) {
+    INFO(c.text);
+    const auto m = parse(c.text);
+    REQUIRE_FALSE(m.ok());
+    CHECK_THAT(m.error().message, ContainsSubstring(c.expected));
+    // One mistake, one line.
+    CHECK(m.error().message.find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("manifest: several mistakes are all reported, in order of place", "[manifest]") {
+  const auto m = parse("[[kernel]]\nname = \"k\"\nzzz = 1\nsource = 2\naaa = 1\n");
+  REQUIRE_FALSE(m.ok());
+  const std::string& text = m.error().message;
+  const auto first = text.find(":3:1:");
+  const auto second = text.find(":4:10:");
+  const auto third = text.find(":5:1:");
+  REQUIRE(third != std::string::npos);
+  CHECK(first < second);
+  CHECK(second < third);
+}

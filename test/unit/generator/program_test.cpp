@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program: exit codes, which stream says what, and its commands.
+#include <sys/wait.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdlib>
+
+#include "workspace.hpp"
+
+using namespace spirkiln;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+struct Outcome {
+  int status;
+  std::string out;
+  std::string err;
+};
+
+struct Shell : test::Workspace {
+  Shell() {
+    write("m.toml", "[[kernel]]\nname = \"scale\"\nsource = \"scale.comp\"\n"
+                    "[kernel.axes.acc]\nvalues = [\"float\", \"afp\"]\n");
+    write("scale.comp",
+          "#version 450\nlayout(local_size_x_id = 233) in;\n"
+          "layout(constant_id = 0) const uint n = 0;\n"
+          "layout(push_constant) uniform parameter { uint n; float s; } p;\n"
+          "layout(binding = 0) readonly buffer A { sfpvec4 a[]; };\n"
+          "layout(binding = 1) writeonly buffer B { sfpvec4 b[]; };\n"
+          "void main() {\n  uint i = gl_GlobalInvocationID.x;\n  if (i >= psc(n)) return;\n"
+          "  acpvec4 v = acpvec4(buffer_ld4(a, i)) * acp(p.s);\n"
+          "  buffer_st4(b, i, afpvec4(v));\n}\n");
+  }
+  Outcome run(const std::string& arguments) const {
+    const std::string command = "cd '" + root().string() + "' && SPIRKILN_CACHE='" +
+                                root().string() + "/cache' '" + SPIRKILN_PROGRAM + "' " +
+                                arguments + " > out.txt 2> err.txt";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("out.txt"), read("err.txt")};
+  }
+  std::string glsl() const { return std::string("--glsl '") + SPIRKILN_SOURCE_ROOT + "/glsl' "; }
+};
+
+}  // namespace
+
+TEST_CASE("program: help and version", "[program]") {
+  const Shell s;
+  const auto help = s.run("--help");
+  CHECK(help.status == 0);
+  CHECK_THAT(help.out, ContainsSubstring("Examples:\n  spirkiln bake variants/kernels"));
+  CHECK(help.err.empty());
+  const auto version = s.run("--version");
+  CHECK(version.status == 0);
+  CHECK_THAT(version.out, StartsWith("spirkiln "));
+  CHECK_THAT(version.out, ContainsSubstring("glslang"));
+  CHECK(s.run("bake --help").status == 0);
+}
+
+TEST_CASE("program: wrong arguments", "[program]") {
+  const Shell s;
+  for (const char* arguments : {"", "cook", "bake", "bake m.toml --name t", "bake m.toml --nmae t",
+                                "bake m.toml --name t --out-dir o -j 0",
+                                "bake m.toml --name t --out-dir o --embed hex",
+                                "bake m.toml --name t --out-dir o --cache c --no-cache",
+                                "bake m.toml --name t --out-dir o --json", "dump x",
+                                "dump x y --asm --glsl"}) {
+    INFO(arguments);
+    const auto o = s.run(arguments);
+    CHECK(o.status == 2);
+    CHECK(o.out.empty());
+    CHECK_THAT(o.err, StartsWith("spirkiln: error: "));
+  }
+}
+
+TEST_CASE("program: bake, list and dump", "[program]") {
+  const Shell s;
+  const auto bake = s.run("bake m.toml --name demo --out-dir o --stats --explain " + s.glsl());
+  INFO(bake.err);
+  REQUIRE(bake.status == 0);
+  CHECK_THAT(bake.out, ContainsSubstring("1 manifests, 1 kernels, 7 variants, 3 pruned"));
+  CHECK_THAT(bake.err, ContainsSubstring(
+                           "pruned scale_accafp by acc-afp-requires-fp16-arithmetic"));
+  const auto again = s.run("bake m.toml --name demo --out-dir o --stats --json " + s.glsl());
+  CHECK_THAT(again.out, ContainsSubstring("\"up_to_date\": true"));
+
+  const auto list = s.run("list o/demo_table.bin");
+  CHECK(list.status == 0);
+  CHECK_THAT(list.out, StartsWith("table demo: 1 kernels, 7 variants, "));
+  const auto json = s.run("list o/demo_table.bin --json");
+  CHECK_THAT(json.out, ContainsSubstring("\"axes\": {\"acc\": \"afp\"}"));
+  CHECK_THAT(json.out, ContainsSubstring("\"name\": \"n\", \"type\": \"uint\""));
+
+  CHECK_THAT(s.run("dump o/demo_table.bin scale").out, ContainsSubstring("OpEntryPoint GLCompute"));
+  CHECK_THAT(s.run("dump o/demo_table.bin scale --glsl").out, StartsWith("#version 450"));
+  CHECK_THAT(s.run("dump o/demo_table.bin scale --msl").out, ContainsSubstring("kernel void"));
+  CHECK_THAT(s.run("dump o/demo_table.bin scale --hlsl").out, ContainsSubstring("numthreads"));
+  CHECK_THAT(s.run("dump o/demo_table.bin scale --reflect").out,
+             ContainsSubstring("\"push_bytes\": 8"));
+  REQUIRE(s.run("dump o/demo_table.bin scale --spirv x.spv").status == 0);
+  const std::string words = s.read("x.spv");
+  REQUIRE(words.size() > 20);
+  CHECK(words.substr(0, 4) == std::string("\x03\x02\x23\x07", 4));
+  CHECK(s.run("dump o/demo_table.bin scale --spirv -").out == words);
+
+  const auto none = s.run("dump o/demo_table.bin scael");
+  CHECK(none.status == 1);
+  CHECK_THAT(none.err, ContainsSubstring("has no variant 'scael'"));
+  CHECK(s.run("list m.toml").status == 1);
+  CHECK(s.run("list /nowhere").status == 1);
+}
+
+TEST_CASE("program: a failing bake says where, and writes nothing", "[program]") {
+  const Shell s;
+  s.write("scale.comp", "#version 450\nvoid main() {\n  x = 1;\n}\n");
+  const auto o = s.run("bake m.toml --name demo --out-dir o --depfile o/d " + s.glsl());
+  CHECK(o.status == 1);
+  CHECK(o.out.empty());
+  CHECK(o.err == "scale.comp:3:3: error: 'x': undeclared identifier\n"
+                 "  in all 7 variants of scale\n"
+                 "spirkiln: error: 1 of 1 kernels failed; nothing was written\n");
+  CHECK_FALSE(s.exists("o"));
+}
+
+TEST_CASE("program: macros that expand without end are given up", "[program]") {
+  const Shell s;
+  std::string text = "#version 450\n#define a0 x x x x x x x x\n";
+  for (int i = 0; i < 12; ++i) {
+    const std::string previous = " a" + std::to_string(i);
+    text += "#define a" + std::to_string(i + 1);
+    for (int n = 0; n < 8; ++n) text += previous;
+    text += "\n";
+  }
+  s.write("scale.comp", text + "void main() { a12; }\n");
+  const auto o = s.run("bake m.toml --name demo --out-dir o --time-limit 1 " + s.glsl());
+  CHECK(o.status == 1);
+  CHECK_THAT(o.err, ContainsSubstring("scale.comp: error: "));
+  CHECK_THAT(o.err, ContainsSubstring("given up"));
+  CHECK_FALSE(s.exists("o"));
+}
+
+// Parts of the compilers set themselves up on first use, so each round is a fresh process.
+TEST_CASE("program: many threads from the first moment", "[program]") {
+  const Shell s;
+  std::string first;
+  for (int round = 0; round < 12; ++round) {
+    REQUIRE(s.run("bake m.toml --name demo --out-dir o" + std::to_string(round) +
+                  " --no-cache -j 8 " + s.glsl())
+                .status == 0);
+    const std::string table = s.read("o" + std::to_string(round) + "/demo_table.bin");
+    if (round == 0) first = table;
+    CHECK(table == first);
+  }
+}
+
+TEST_CASE("program: a missing packer is one error", "[program]") {
+  const Shell s;
+  // Its own folder may hold the packer, so only the message of a failed start is looked at.
+  const auto o = s.run("model --version");
+  if (o.status != 0) CHECK_THAT(o.err, ContainsSubstring("spirkiln-model"));
+}
