@@ -65,7 +65,8 @@ void convolution(const model::Node& n, const RefTensor& x, const std::vector<Ref
               for (std::size_t o = 0; o < sum.size(); ++o) sum[o] += px[o] * pw[o];
             } else {
               for (int ic = 0; ic < x.c; ++ic) {
-                const double* pw = &weights.at((tap * in_pad + static_cast<std::size_t>(ic)) * out_pad);
+                const double* pw =
+                    &weights.at((tap * in_pad + static_cast<std::size_t>(ic)) * out_pad);
                 for (std::size_t o = 0; o < sum.size(); ++o) sum[o] += px[ic] * pw[o];
               }
             }
@@ -86,7 +87,8 @@ void deconvolution(const model::Node& n, const RefTensor& x, const std::vector<R
           double sum = 0;
           for (int ic = 0; ic < x.c; ++ic) {
             const auto tap = static_cast<std::size_t>((ic * kh + oh % kh) * kw + ow % kw);
-            sum += x.at(b, oh / kh, ow / kw, ic) * c.at(0).at(tap * out_pad + static_cast<std::size_t>(o));
+            sum += x.at(b, oh / kh, ow / kw, ic) *
+                   c.at(0).at(tap * out_pad + static_cast<std::size_t>(o));
           }
           const auto lane = static_cast<std::size_t>(o);
           out.at(b, oh, ow, o) = sum * c.at(1).at(lane) + c.at(2).at(lane);
@@ -151,10 +153,18 @@ void binary(const model::Node& n, const RefTensor& x, const RefTensor& y, RefTen
           const double q = y.at(pick(y.n, b), pick(y.h, h), pick(y.w, w), pick(y.c, c));
           double r = 0;
           switch (static_cast<model::BinaryOp>(n.i[0])) {
-            case model::BinaryOp::kAdd: r = p + q; break;
-            case model::BinaryOp::kSub: r = p - q; break;
-            case model::BinaryOp::kMul: r = p * q; break;
-            case model::BinaryOp::kDiv: r = p / q; break;
+            case model::BinaryOp::kAdd:
+              r = p + q;
+              break;
+            case model::BinaryOp::kSub:
+              r = p - q;
+              break;
+            case model::BinaryOp::kMul:
+              r = p * q;
+              break;
+            case model::BinaryOp::kDiv:
+              r = p / q;
+              break;
           }
           out.at(b, h, w, c) = r;
         }
@@ -203,14 +213,22 @@ void attention(const model::Node& n, const RefTensor& x, RefTensor& out) {
 double reference_activation(Activation act, double a, double b, double x) {
   const auto unit = [](double v) { return std::min(std::max(v, 0.0), 1.0); };
   switch (act) {
-    case Activation::kNone: return x;
-    case Activation::kRelu: return std::max(x, 0.0);
-    case Activation::kClip: return std::min(std::max(x, a), b);
-    case Activation::kHardSigmoid: return unit(a * x + b);
-    case Activation::kHardSwish: return x * unit(a * x + b);
-    case Activation::kSigmoid: return 1 / (1 + std::exp(-x));
-    case Activation::kSwish: return x / (1 + std::exp(-x));
-    case Activation::kGelu: return x * 0.5 * (1 + std::erf(x / std::sqrt(2.0)));
+    case Activation::kNone:
+      return x;
+    case Activation::kRelu:
+      return std::max(x, 0.0);
+    case Activation::kClip:
+      return std::min(std::max(x, a), b);
+    case Activation::kHardSigmoid:
+      return unit(a * x + b);
+    case Activation::kHardSwish:
+      return x * unit(a * x + b);
+    case Activation::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Activation::kSwish:
+      return x / (1 + std::exp(-x));
+    case Activation::kGelu:
+      return x * 0.5 * (1 + std::erf(x / std::sqrt(2.0)));
   }
   fail("unknown activation");
 }
@@ -219,11 +237,21 @@ RefTensor reference_node(const model::Node& n, const std::vector<const RefTensor
                          const std::vector<RefConst>& consts, RefTensor out) {
   const RefTensor& x = *inputs.at(0);
   switch (n.op) {
-    case Op::kConv: convolution(n, x, consts, false, out); break;
-    case Op::kDepthwise: convolution(n, x, consts, true, out); break;
-    case Op::kDeconv: deconvolution(n, x, consts, out); break;
-    case Op::kMaxPool: pool(n, x, false, out); break;
-    case Op::kAvgPool: pool(n, x, true, out); break;
+    case Op::kConv:
+      convolution(n, x, consts, false, out);
+      break;
+    case Op::kDepthwise:
+      convolution(n, x, consts, true, out);
+      break;
+    case Op::kDeconv:
+      deconvolution(n, x, consts, out);
+      break;
+    case Op::kMaxPool:
+      pool(n, x, false, out);
+      break;
+    case Op::kAvgPool:
+      pool(n, x, true, out);
+      break;
     case Op::kGlobalMean:
       for (int b = 0; b < x.n; ++b)
         for (int c = 0; c < x.c; ++c) {
@@ -233,8 +261,12 @@ RefTensor reference_node(const model::Node& n, const std::vector<const RefTensor
           out.at(b, 0, 0, c) = sum / (static_cast<double>(x.h) * x.w);
         }
       break;
-    case Op::kSqueezeExcite: squeeze_excite(n, x, consts, out); break;
-    case Op::kBinary: binary(n, x, *inputs.at(1), out); break;
+    case Op::kSqueezeExcite:
+      squeeze_excite(n, x, consts, out);
+      break;
+    case Op::kBinary:
+      binary(n, x, *inputs.at(1), out);
+      break;
     case Op::kAffine:
       per_pixel(x, out, [&](const double* p, double* q, std::size_t c) {
         for (std::size_t k = 0; k < c; ++k) q[k] = p[k] * consts.at(0).at(k) + consts.at(1).at(k);
@@ -274,8 +306,12 @@ RefTensor reference_node(const model::Node& n, const std::vector<const RefTensor
         }
       });
       break;
-    case Op::kAttention: attention(n, x, out); break;
-    case Op::kSoftmax: per_pixel(x, out, softmax); break;
+    case Op::kAttention:
+      attention(n, x, out);
+      break;
+    case Op::kSoftmax:
+      per_pixel(x, out, softmax);
+      break;
   }
   const bool has_residual = (n.flags & model::kHasResidual) != 0;
   epilogue(n, has_residual ? inputs.back() : nullptr, out);
@@ -353,19 +389,37 @@ std::vector<std::vector<int>> ReferenceGraph::shapes(int n, int h, int w) const 
   for (const model::Expr& e : exprs_) {
     const auto arg = [&](std::int32_t k) { return value.at(static_cast<std::size_t>(k)); };
     switch (e.op) {
-      case model::ExprOp::kConst: value.push_back(e.a); break;
-      case model::ExprOp::kInput: value.push_back(input[e.a]); break;
-      case model::ExprOp::kAdd: value.push_back(arg(e.a) + arg(e.b)); break;
-      case model::ExprOp::kSub: value.push_back(arg(e.a) - arg(e.b)); break;
-      case model::ExprOp::kMul: value.push_back(arg(e.a) * arg(e.b)); break;
-      case model::ExprOp::kFloorDiv: value.push_back(floor_div(arg(e.a), arg(e.b))); break;
-      case model::ExprOp::kCeilDiv: value.push_back(-floor_div(-arg(e.a), arg(e.b))); break;
+      case model::ExprOp::kConst:
+        value.push_back(e.a);
+        break;
+      case model::ExprOp::kInput:
+        value.push_back(input[e.a]);
+        break;
+      case model::ExprOp::kAdd:
+        value.push_back(arg(e.a) + arg(e.b));
+        break;
+      case model::ExprOp::kSub:
+        value.push_back(arg(e.a) - arg(e.b));
+        break;
+      case model::ExprOp::kMul:
+        value.push_back(arg(e.a) * arg(e.b));
+        break;
+      case model::ExprOp::kFloorDiv:
+        value.push_back(floor_div(arg(e.a), arg(e.b)));
+        break;
+      case model::ExprOp::kCeilDiv:
+        value.push_back(-floor_div(-arg(e.a), arg(e.b)));
+        break;
       case model::ExprOp::kExactDiv:
         value.push_back(floor_div(arg(e.a), arg(e.b)));
         if (value.back() * arg(e.b) != arg(e.a)) fail("shape: a division leaves a rest");
         break;
-      case model::ExprOp::kMin: value.push_back(std::min(arg(e.a), arg(e.b))); break;
-      case model::ExprOp::kMax: value.push_back(std::max(arg(e.a), arg(e.b))); break;
+      case model::ExprOp::kMin:
+        value.push_back(std::min(arg(e.a), arg(e.b)));
+        break;
+      case model::ExprOp::kMax:
+        value.push_back(std::max(arg(e.a), arg(e.b)));
+        break;
     }
   }
   for (const model::Constraint& c : constraints_) {
@@ -383,15 +437,15 @@ std::vector<std::vector<int>> ReferenceGraph::shapes(int n, int h, int w) const 
   return result;
 }
 
-RefTensor ReferenceGraph::normalise(std::span<const std::uint8_t> pixels, int n, int h, int w) const {
+RefTensor ReferenceGraph::normalise(std::span<const std::uint8_t> pixels, int n, int h,
+                                    int w) const {
   RefTensor x(n, h, w, 3);
   for (std::size_t p = 0; p < x.v.size() / 3; ++p) {
     for (std::size_t c = 0; c < 3; ++c) {
       const bool inside = pixels[4 * p + 3] != 0;
-      x.v[3 * p + c] =
-          inside ? pixels[4 * p + c] * static_cast<double>(header_.input_scale[c]) +
-                       static_cast<double>(header_.input_shift[c])
-                 : 0.0;
+      x.v[3 * p + c] = inside ? pixels[4 * p + c] * static_cast<double>(header_.input_scale[c]) +
+                                    static_cast<double>(header_.input_shift[c])
+                              : 0.0;
     }
   }
   return x;
@@ -407,8 +461,8 @@ std::vector<RefTensor> ReferenceGraph::run(const RefTensor& input, RefWeights we
     std::vector<const RefTensor*> inputs;
     for (const std::uint32_t t : tensor_refs(node)) inputs.push_back(&tensors.at(t));
     const auto& d = dims.at(node.output);
-    tensors[node.output] = reference_node(node, inputs, constants(node, weights),
-                                          RefTensor(d[0], d[1], d[2], d[3]));
+    tensors[node.output] =
+        reference_node(node, inputs, constants(node, weights), RefTensor(d[0], d[1], d[2], d[3]));
     if (observer) observer(i, tensors[node.output]);
   }
   std::vector<RefTensor> outputs;

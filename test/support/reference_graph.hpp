@@ -21,13 +21,18 @@ struct RefTensor {
 
   RefTensor() = default;
   RefTensor(int n_, int h_, int w_, int c_)
-      : n(n_), h(h_), w(w_), c(c_),
+      : n(n_),
+        h(h_),
+        w(w_),
+        c(c_),
         v(static_cast<std::size_t>(n_) * static_cast<std::size_t>(h_) *
           static_cast<std::size_t>(w_) * static_cast<std::size_t>(c_)) {}
   std::size_t index(int in, int ih, int iw, int ic) const {
     return ((static_cast<std::size_t>(in) * static_cast<std::size_t>(h) +
-             static_cast<std::size_t>(ih)) * static_cast<std::size_t>(w) +
-            static_cast<std::size_t>(iw)) * static_cast<std::size_t>(c) +
+             static_cast<std::size_t>(ih)) *
+                static_cast<std::size_t>(w) +
+            static_cast<std::size_t>(iw)) *
+               static_cast<std::size_t>(c) +
            static_cast<std::size_t>(ic);
   }
   double& at(int in, int ih, int iw, int ic) { return v[index(in, ih, iw, ic)]; }
@@ -35,7 +40,7 @@ struct RefTensor {
 };
 
 enum class RefWeights {
-  kFull,    // hi + lo * 2^-12: what the fp32 variants multiply with
+  kFull,  // hi + lo * 2^-12: what the fp32 variants multiply with
   kHiOnly,  // what the fp16 variants multiply with
 };
 

@@ -16,11 +16,16 @@ inline bool reference_stroke(int b, int x, int y) {
   const int col = x & 7, row = y & 15;
   if (col < 1 || col > 6 || row < 1 || row > 14) return false;
   int bit = -1;
-  if (row <= 2) bit = 0;
-  else if (row >= 13) bit = 1;
-  else if (row == 7 || row == 8) bit = 2;
-  else if (col <= 2) bit = row < 7 ? 3 : 4;
-  else if (col >= 5) bit = row < 7 ? 5 : 6;
+  if (row <= 2)
+    bit = 0;
+  else if (row >= 13)
+    bit = 1;
+  else if (row == 7 || row == 8)
+    bit = 2;
+  else if (col <= 2)
+    bit = row < 7 ? 3 : 4;
+  else if (col >= 5)
+    bit = row < 7 ? 5 : 6;
   return bit >= 0 && ((segments >> bit) & 1) == 1;
 }
 

@@ -31,7 +31,8 @@ WeightBlock normalise_weights(std::size_t positions, int channels,
 }
 
 WeightBlock conv_weights(const Node& n) {
-  const auto taps = static_cast<std::size_t>(n.conv.kernel_h) * static_cast<std::size_t>(n.conv.kernel_w);
+  const auto taps =
+      static_cast<std::size_t>(n.conv.kernel_h) * static_cast<std::size_t>(n.conv.kernel_w);
   const auto cin = static_cast<std::size_t>(n.channels_in);
   const auto padded = static_cast<std::size_t>(cpad(n.channels_in));
   return normalise_weights(taps * padded, n.channels_out, [&](std::size_t p, int o) -> double {
@@ -42,14 +43,16 @@ WeightBlock conv_weights(const Node& n) {
 }
 
 WeightBlock depthwise_weights(const Node& n) {
-  const auto taps = static_cast<std::size_t>(n.conv.kernel_h) * static_cast<std::size_t>(n.conv.kernel_w);
+  const auto taps =
+      static_cast<std::size_t>(n.conv.kernel_h) * static_cast<std::size_t>(n.conv.kernel_w);
   return normalise_weights(taps, n.channels_out, [&](std::size_t tap, int c) -> double {
     return n.weights.values[static_cast<std::size_t>(c) * taps + tap];
   });
 }
 
 WeightBlock deconv_weights(const Node& n) {
-  const auto taps = static_cast<std::size_t>(n.conv.kernel_h) * static_cast<std::size_t>(n.conv.kernel_w);
+  const auto taps =
+      static_cast<std::size_t>(n.conv.kernel_h) * static_cast<std::size_t>(n.conv.kernel_w);
   const auto cin = static_cast<std::size_t>(n.channels_in);
   const auto cout = static_cast<std::size_t>(n.channels_out);
   const auto padded = static_cast<std::size_t>(cpad(n.channels_in));

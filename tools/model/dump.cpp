@@ -27,7 +27,9 @@ class Dumper {
   // The numbers of a node that matter for its operator, as "key value" pairs.
   std::vector<std::pair<std::string, std::string>> details(const model::Node& n) const {
     std::vector<std::pair<std::string, std::string>> out;
-    const auto add = [&](const char* key, std::string value) { out.emplace_back(key, std::move(value)); };
+    const auto add = [&](const char* key, std::string value) {
+      out.emplace_back(key, std::move(value));
+    };
     const auto& i = n.i;
     const bool conv = n.op == model::Op::kConv || n.op == model::Op::kDepthwise;
     const bool pool = n.op == model::Op::kMaxPool || n.op == model::Op::kAvgPool;
@@ -79,16 +81,36 @@ class Dumper {
     };
     std::string text;
     switch (e.op) {
-      case ExprOp::kConst: text = fmt::format("{}", e.a); break;
-      case ExprOp::kInput: text = std::string(1, "NHW"[e.a]); break;
-      case ExprOp::kAdd: text = binary("+"); break;
-      case ExprOp::kSub: text = binary("-"); break;
-      case ExprOp::kMul: text = binary("*"); break;
-      case ExprOp::kFloorDiv: text = fmt::format("floor({} / {})", arg(e.a), arg(e.b)); break;
-      case ExprOp::kCeilDiv: text = fmt::format("ceil({} / {})", arg(e.a), arg(e.b)); break;
-      case ExprOp::kExactDiv: text = fmt::format("exact({} / {})", arg(e.a), arg(e.b)); break;
-      case ExprOp::kMin: text = fmt::format("min({}, {})", arg(e.a), arg(e.b)); break;
-      case ExprOp::kMax: text = fmt::format("max({}, {})", arg(e.a), arg(e.b)); break;
+      case ExprOp::kConst:
+        text = fmt::format("{}", e.a);
+        break;
+      case ExprOp::kInput:
+        text = std::string(1, "NHW"[e.a]);
+        break;
+      case ExprOp::kAdd:
+        text = binary("+");
+        break;
+      case ExprOp::kSub:
+        text = binary("-");
+        break;
+      case ExprOp::kMul:
+        text = binary("*");
+        break;
+      case ExprOp::kFloorDiv:
+        text = fmt::format("floor({} / {})", arg(e.a), arg(e.b));
+        break;
+      case ExprOp::kCeilDiv:
+        text = fmt::format("ceil({} / {})", arg(e.a), arg(e.b));
+        break;
+      case ExprOp::kExactDiv:
+        text = fmt::format("exact({} / {})", arg(e.a), arg(e.b));
+        break;
+      case ExprOp::kMin:
+        text = fmt::format("min({}, {})", arg(e.a), arg(e.b));
+        break;
+      case ExprOp::kMax:
+        text = fmt::format("max({}, {})", arg(e.a), arg(e.b));
+        break;
     }
     return text.size() <= 200 ? text : fmt::format("e{}", texts_.size());
   }
@@ -134,7 +156,8 @@ Result<std::string> dump_text(const std::vector<std::uint8_t>& bytes) {
   line("input      {} ({}), scale {} {} {}, shift {} {} {}", d.tensor_name(h.input_tensor),
        d.shape(h.input_tensor), h.input_scale[0], h.input_scale[1], h.input_scale[2],
        h.input_shift[0], h.input_shift[1], h.input_shift[2]);
-  for (const std::uint32_t t : pack.outputs) line("output     {} ({})", d.tensor_name(t), d.shape(t));
+  for (const std::uint32_t t : pack.outputs)
+    line("output     {} ({})", d.tensor_name(t), d.shape(t));
   for (const auto& c : pack.constraints) {
     line("requires   {} = {}: {}", d.expr(c.a), d.expr(c.b), pack.string(c.message));
   }
@@ -176,35 +199,37 @@ Result<std::string> dump_json(const std::vector<std::uint8_t>& bytes) {
     return out + "]";
   };
   std::string out = fmt::format(
-      "{{\"name\":{},\"producer\":{},\"version\":{},\"bytes\":{},\"input\":{},\"input_scale\":[{},{},"
+      "{{\"name\":{},\"producer\":{},\"version\":{},\"bytes\":{},\"input\":{},\"input_scale\":[{},{"
+      "},"
       "{}],\"input_shift\":[{},{},{}]",
       quoted(pack.string(h.name)), quoted(pack.string(h.producer)), h.version, h.total_bytes,
       tensor(h.input_tensor), h.input_scale[0], h.input_scale[1], h.input_scale[2],
       h.input_shift[0], h.input_shift[1], h.input_shift[2]);
-  out += ",\"outputs\":" + list(pack.outputs.size(), [&](std::size_t i) {
-    return tensor(pack.outputs[i]);
-  });
+  out += ",\"outputs\":" +
+         list(pack.outputs.size(), [&](std::size_t i) { return tensor(pack.outputs[i]); });
   out += ",\"constraints\":" + list(pack.constraints.size(), [&](std::size_t i) {
-    const auto& c = pack.constraints[i];
-    return fmt::format("{{\"a\":{},\"b\":{},\"message\":{}}}", quoted(d.expr(c.a)),
-                       quoted(d.expr(c.b)), quoted(pack.string(c.message)));
-  });
+           const auto& c = pack.constraints[i];
+           return fmt::format("{{\"a\":{},\"b\":{},\"message\":{}}}", quoted(d.expr(c.a)),
+                              quoted(d.expr(c.b)), quoted(pack.string(c.message)));
+         });
   out += ",\"nodes\":" + list(pack.nodes.size(), [&](std::size_t i) {
-    const auto& n = pack.nodes[i];
-    std::string text = fmt::format("{{\"op\":{},\"name\":{}", quoted(op_name(n.op)),
-                                   quoted(pack.string(n.name)));
-    for (const auto& [key, value] : d.details(n)) text += fmt::format(",{}:{}", quoted(key), quoted(value));
-    text += ",\"inputs\":" + list(n.input_count, [&](std::size_t k) {
-      return tensor(pack.refs[n.first_input + k]);
-    });
-    text += ",\"output\":" + tensor(n.output);
-    text += ",\"constants\":" + list(n.const_count, [&](std::size_t k) {
-      const auto& c = pack.consts[pack.refs[n.first_const + k]];
-      return fmt::format("{{\"name\":{},\"elements\":{},\"type\":{}}}", quoted(pack.string(c.name)),
-                         c.elements, quoted(const_type(c)));
-    });
-    return text + "}";
-  });
+           const auto& n = pack.nodes[i];
+           std::string text = fmt::format("{{\"op\":{},\"name\":{}", quoted(op_name(n.op)),
+                                          quoted(pack.string(n.name)));
+           for (const auto& [key, value] : d.details(n))
+             text += fmt::format(",{}:{}", quoted(key), quoted(value));
+           text += ",\"inputs\":" + list(n.input_count, [&](std::size_t k) {
+                     return tensor(pack.refs[n.first_input + k]);
+                   });
+           text += ",\"output\":" + tensor(n.output);
+           text +=
+               ",\"constants\":" + list(n.const_count, [&](std::size_t k) {
+                 const auto& c = pack.consts[pack.refs[n.first_const + k]];
+                 return fmt::format("{{\"name\":{},\"elements\":{},\"type\":{}}}",
+                                    quoted(pack.string(c.name)), c.elements, quoted(const_type(c)));
+               });
+           return text + "}";
+         });
   return out + "}\n";
 }
 

@@ -16,7 +16,8 @@ namespace spirkiln::packer {
 Result<std::vector<std::uint8_t>> read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) {
-    return Error{ErrorCode::kIo, fmt::format("{}: cannot be opened: {}", path, std::strerror(errno))};
+    return Error{ErrorCode::kIo,
+                 fmt::format("{}: cannot be opened: {}", path, std::strerror(errno))};
   }
   const auto size = file.tellg();
   // A folder opens, and says that it has 2^63 - 1 bytes.

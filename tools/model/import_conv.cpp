@@ -84,8 +84,7 @@ Dims Importer::window_dims(const Dims& in, const ConvParams& p, const Sym& chann
     const std::int64_t shrink = std::int64_t{pads} - std::int64_t{dilation} * (kernel - 1) - 1;
     return s.add(s.floor_div(s.add(size, shrink), stride), 1);
   };
-  return {in[kN],
-          out(in[kH], p.pad_top + p.pad_bottom, p.kernel_h, p.dilation_h, p.stride_h),
+  return {in[kN], out(in[kH], p.pad_top + p.pad_bottom, p.kernel_h, p.dilation_h, p.stride_h),
           out(in[kW], p.pad_left + p.pad_right, p.kernel_w, p.dilation_w, p.stride_w), channels};
 }
 
@@ -112,8 +111,8 @@ Value Importer::conv(const OnnxNode& node) {
   if (!depthwise && w.dims[1] != cin) {
     fail(node, fmt::format("its weights are for {} channels, its input has {}", w.dims[1], cin));
   }
-  if (cout < 1 || cout > kMaxChannels || w.dims[2] < 1 || w.dims[3] < 1 ||
-      w.dims[2] > kMaxWindow || w.dims[3] > kMaxWindow) {
+  if (cout < 1 || cout > kMaxChannels || w.dims[2] < 1 || w.dims[3] < 1 || w.dims[2] > kMaxWindow ||
+      w.dims[3] > kMaxWindow) {
     fail(node, fmt::format("weights of shape {} are not supported", w.dims));
   }
   Node n = new_node(node, depthwise ? Kind::kDepthwise : Kind::kConv, {x.tensor});
@@ -158,8 +157,8 @@ Value Importer::conv_transpose(const OnnxNode& node) {
     fail(node, fmt::format("attribute kernel_shape = {}, but its weights have {} x {}", kernel,
                            w.dims[2], w.dims[3]));
   }
-  if (cout < 1 || cout > kMaxChannels || w.dims[2] < 1 || w.dims[3] < 1 ||
-      w.dims[2] > kMaxWindow || w.dims[3] > kMaxWindow) {
+  if (cout < 1 || cout > kMaxChannels || w.dims[2] < 1 || w.dims[3] < 1 || w.dims[2] > kMaxWindow ||
+      w.dims[3] > kMaxWindow) {
     fail(node, fmt::format("weights of shape {} are not supported", w.dims));
   }
   Node n = new_node(node, Kind::kDeconv, {x.tensor});
@@ -302,9 +301,8 @@ Value Importer::resize(const OnnxNode& node) {
   }
   const std::size_t scales_at = first_edition ? 1 : 2;
   std::int64_t factors[4] = {0, 0, 0, 0};
-  const bool has_scales =
-      has_input(node, scales_at) &&
-      !(is_literal(input(node, scales_at)) && literal(node, scales_at).elements() == 0);
+  const bool has_scales = has_input(node, scales_at) && !(is_literal(input(node, scales_at)) &&
+                                                          literal(node, scales_at).elements() == 0);
   if (has_scales) {
     const Literal scales = literal(node, scales_at);
     if (scales.type != ElementType::kFloat || scales.floats.size() != 4) {

@@ -106,7 +106,8 @@ Value Importer::binary(const OnnxNode& node) {
   const std::size_t constant_at = view_a ? 1 : 0;
   const Literal c = literal(node, constant_at);
   if (c.type != ElementType::kFloat) {
-    fail(node, fmt::format("input {} ('{}') holds integers", constant_at, node.inputs[constant_at]));
+    fail(node,
+         fmt::format("input {} ('{}') holds integers", constant_at, node.inputs[constant_at]));
   }
   return binary_literal(node, op, view(node, 1 - constant_at), c, constant_at == 0);
 }
@@ -115,7 +116,8 @@ Value Importer::binary_literal(const OnnxNode& node, BinaryOp op, const View& x,
                                bool literal_first) {
   const std::string name = node.inputs[literal_first ? 0 : 1];
   if (op == BinaryOp::kDiv && literal_first) {
-    fail(node, fmt::format("a constant ('{}') divided by a computed tensor is not supported", name));
+    fail(node,
+         fmt::format("a constant ('{}') divided by a computed tensor is not supported", name));
   }
   if (op == BinaryOp::kDiv &&
       std::any_of(c.floats.begin(), c.floats.end(), [](float v) { return v == 0; })) {
@@ -140,8 +142,7 @@ Value Importer::binary_literal(const OnnxNode& node, BinaryOp op, const View& x,
         !axis_is_all_channels(target, axis) || !dims_of(x)[kC].is(c.dims[i])) {
       fail(node, fmt::format("the constant '{}' of shape {} is neither one number nor one for each "
                              "channel of {}",
-                             name, c.dims,
-                             shape_text(graph_.syms, view_shape(graph_.syms, x))));
+                             name, c.dims, shape_text(graph_.syms, view_shape(graph_.syms, x))));
     }
   }
   if (c.elements() == 0) fail(node, fmt::format("the constant '{}' is empty", name));
@@ -150,13 +151,19 @@ Value Importer::binary_literal(const OnnxNode& node, BinaryOp op, const View& x,
   for (std::size_t i = 0; i < n; ++i) {
     const double v = c.floats[i];
     switch (op) {
-      case BinaryOp::kAdd: bias[i] = v; break;
+      case BinaryOp::kAdd:
+        bias[i] = v;
+        break;
       case BinaryOp::kSub:
         scale[i] = literal_first ? -1 : 1;
         bias[i] = literal_first ? v : -v;
         break;
-      case BinaryOp::kMul: scale[i] = v; break;
-      case BinaryOp::kDiv: scale[i] = 1 / v; break;
+      case BinaryOp::kMul:
+        scale[i] = v;
+        break;
+      case BinaryOp::kDiv:
+        scale[i] = 1 / v;
+        break;
     }
   }
   return affine(node, target, std::move(scale), std::move(bias));
@@ -176,8 +183,9 @@ Value Importer::binary_views(const OnnxNode& node, BinaryOp op, View x, View y) 
   if (x_small && y_small) fail(node, "both of its inputs would have to be stretched");
   if (x_small) {
     if (op == BinaryOp::kSub || op == BinaryOp::kDiv) {
-      fail(node, "its first input would have to be stretched to the second one's shape, which is "
-                 "not supported");
+      fail(node,
+           "its first input would have to be stretched to the second one's shape, which is "
+           "not supported");
     }
     std::swap(x, y);
   }

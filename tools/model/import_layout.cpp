@@ -28,8 +28,8 @@ Value Importer::cast(const OnnxNode& node) {
   constexpr std::int64_t kFloat = 1, kInt32 = 6, kInt64 = 7;
   expect_int(node, "saturate", 1);
   if (to != kFloat && to != kInt32 && to != kInt64) {
-    fail(node, fmt::format("attribute to = {} is not supported (1 FLOAT, 6 INT32 and 7 INT64 are)",
-                           to));
+    fail(node,
+         fmt::format("attribute to = {} is not supported (1 FLOAT, 6 INT32 and 7 INT64 are)", to));
   }
   const Value& in = input(node, 0);
   if (const auto* v = std::get_if<View>(&in)) {
@@ -54,7 +54,8 @@ Value Importer::cast(const OnnxNode& node) {
     }
     return result;
   }
-  if (!std::holds_alternative<ShapeValue>(in)) fail(node, "it is not supported on attention scores");
+  if (!std::holds_alternative<ShapeValue>(in))
+    fail(node, "it is not supported on attention scores");
   ShapeValue s = std::get<ShapeValue>(in);
   if (to != kFloat) {
     for (Rational& r : s.values) {
@@ -95,7 +96,8 @@ Value Importer::reshape_op(const OnnxNode& node) {
       open = i;
       s = 1;
     } else if (s.is(0)) {
-      if (i >= old.size()) fail(node, fmt::format("its shape copies axis {}, which is not there", i));
+      if (i >= old.size())
+        fail(node, fmt::format("its shape copies axis {}, which is not there", i));
       s = old[i];
     } else if (const auto c = s.constant(); c && *c < 0) {
       fail(node, fmt::format("its shape has {}", *c));
@@ -107,8 +109,8 @@ Value Importer::reshape_op(const OnnxNode& node) {
     shape[open] = syms.exact_div(total, known);
   } else if (!(known == total)) {
     // Exports for one size write the sizes down; then only that size will do.
-    graph_.require_equal(total, known,
-                         fmt::format("the elements that node '{}' (Reshape) rearranges", node.name));
+    graph_.require_equal(
+        total, known, fmt::format("the elements that node '{}' (Reshape) rearranges", node.name));
   }
   if (const auto* v = std::get_if<View>(&in)) return reshape(syms, *v, shape);
   Value copy = in;
@@ -125,9 +127,8 @@ Value Importer::reshape_op(const OnnxNode& node) {
 Value Importer::flatten(const OnnxNode& node) {
   const View& v = view(node, 0);
   const std::int64_t raw = attr_int(node, "axis", 1);
-  const std::size_t axis = raw == static_cast<std::int64_t>(v.rank())
-                               ? v.rank()
-                               : axis_index(node, raw, v.rank());
+  const std::size_t axis =
+      raw == static_cast<std::int64_t>(v.rank()) ? v.rank() : axis_index(node, raw, v.rank());
   auto& syms = graph_.syms;
   const auto shape = view_shape(syms, v);
   Sym outer = 1, inner = 1;
@@ -155,7 +156,8 @@ Value Importer::transpose_op(const OnnxNode& node) {
   std::vector<std::size_t> perm;
   std::vector<bool> seen(rank, false);
   for (const std::int64_t p : raw) {
-    const bool ok = p >= 0 && static_cast<std::size_t>(p) < rank && !seen[static_cast<std::size_t>(p)];
+    const bool ok =
+        p >= 0 && static_cast<std::size_t>(p) < rank && !seen[static_cast<std::size_t>(p)];
     if (!ok || raw.size() != rank) {
       fail(node, fmt::format("attribute perm = {} is no permutation of {} axes", raw, rank));
     }

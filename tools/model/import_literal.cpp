@@ -17,9 +17,9 @@ constexpr std::size_t kMaxFolded = std::size_t{64} << 20;
 void require_finite(const OnnxNode& node, const Literal& l) {
   for (const float f : l.floats) {
     if (!std::isfinite(f)) {
-      throw PackError(ErrorCode::kNotFinite,
-                      fmt::format("node '{}' ({}): its constant result holds {}", node.name,
-                                  node.op, f));
+      throw PackError(
+          ErrorCode::kNotFinite,
+          fmt::format("node '{}' ({}): its constant result holds {}", node.name, node.op, f));
     }
   }
 }
@@ -49,15 +49,24 @@ Value Importer::fold_unary(const OnnxNode& node) {
   for (float& f : result.floats) {
     const double x = f;
     double y = 0;
-    if (node.op == "Relu") y = x > 0 ? x : 0;
-    else if (node.op == "Sigmoid") y = 1 / (1 + std::exp(-x));
-    else if (node.op == "HardSigmoid") y = hard(alpha * x + beta);
-    else if (node.op == "HardSwish") y = x * hard(x / 6 + 0.5);
-    else if (node.op == "Clip") y = std::fmin(std::fmax(x, low), high);
-    else if (node.op == "Pow") y = std::pow(x, exponent);
-    else if (node.op == "Sqrt") y = std::sqrt(x);
-    else if (node.op == "Erf") y = std::erf(x);
-    else if (node.op == "Neg") y = -x;
+    if (node.op == "Relu")
+      y = x > 0 ? x : 0;
+    else if (node.op == "Sigmoid")
+      y = 1 / (1 + std::exp(-x));
+    else if (node.op == "HardSigmoid")
+      y = hard(alpha * x + beta);
+    else if (node.op == "HardSwish")
+      y = x * hard(x / 6 + 0.5);
+    else if (node.op == "Clip")
+      y = std::fmin(std::fmax(x, low), high);
+    else if (node.op == "Pow")
+      y = std::pow(x, exponent);
+    else if (node.op == "Sqrt")
+      y = std::sqrt(x);
+    else if (node.op == "Erf")
+      y = std::erf(x);
+    else if (node.op == "Neg")
+      y = -x;
     f = static_cast<float>(y);
   }
   require_finite(node, result);
@@ -89,8 +98,10 @@ Value Importer::fold_binary(const OnnxNode& node) {
   for (std::size_t e = 0; e < count; ++e) {
     std::size_t ia = 0, ib = 0;
     for (std::size_t i = 0; i < rank; ++i) {
-      ia = ia * static_cast<std::size_t>(da[i]) + static_cast<std::size_t>(da[i] == 1 ? 0 : index[i]);
-      ib = ib * static_cast<std::size_t>(db[i]) + static_cast<std::size_t>(db[i] == 1 ? 0 : index[i]);
+      ia = ia * static_cast<std::size_t>(da[i]) +
+           static_cast<std::size_t>(da[i] == 1 ? 0 : index[i]);
+      ib = ib * static_cast<std::size_t>(db[i]) +
+           static_cast<std::size_t>(db[i] == 1 ? 0 : index[i]);
     }
     const double x = a.floats[ia], y = b.floats[ib];
     const double r = node.op == "Add"   ? x + y

@@ -41,14 +41,13 @@ Value Importer::matmul_constant(const OnnxNode& node, const View& x, const Liter
                                 bool transposed, std::vector<double> bias) {
   elementwise(node, 0);
   if (w.dims.size() != 2) {
-    fail(node, fmt::format("input 1 ('{}') has shape {}, a matrix is expected", node.inputs[1],
-                           w.dims));
+    fail(node,
+         fmt::format("input 1 ('{}') has shape {}, a matrix is expected", node.inputs[1], w.dims));
   }
   if (x.rank() < 2 || !axis_is_all_channels(x, x.rank() - 1)) {
     fail(node, fmt::format("the last axis of input 0 ('{}', shape {}) must be all channels as they "
                            "are stored",
-                           node.inputs[0],
-                           shape_text(graph_.syms, view_shape(graph_.syms, x))));
+                           node.inputs[0], shape_text(graph_.syms, view_shape(graph_.syms, x))));
   }
   const std::int64_t cin = w.dims[transposed ? 1 : 0], cout = w.dims[transposed ? 0 : 1];
   Dims dims = dims_of(x);
@@ -87,8 +86,9 @@ Value Importer::matmul_constant(const OnnxNode& node, const View& x, const Liter
 // block is complete.
 Value Importer::attention_scores(const OnnxNode& node, const View& q, const View& k) {
   if (q.rank() != 4 || k.rank() != 4) {
-    fail(node, "the product of two computed tensors is supported in an attention block only (rank "
-               "4: batch, heads, steps, dim)");
+    fail(node,
+         "the product of two computed tensors is supported in an attention block only (rank "
+         "4: batch, heads, steps, dim)");
   }
   Scores scores;
   scores.q = q;
@@ -100,16 +100,19 @@ Value Importer::attention_scores(const OnnxNode& node, const View& q, const View
 Value Importer::attention_result(const OnnxNode& node, const Scores& scores, const View& v) {
   auto& syms = graph_.syms;
   if (!scores.normalised) {
-    fail(node, "the product of three computed tensors is supported with a softmax in between only "
-               "(attention)");
+    fail(node,
+         "the product of three computed tensors is supported with a softmax in between only "
+         "(attention)");
   }
   const View &q = scores.q, &k = scores.k;
-  if (v.rank() != 4 || v.factor != 1) fail(node, "its value input is not one of an attention block");
+  if (v.rank() != 4 || v.factor != 1)
+    fail(node, "its value input is not one of an attention block");
   const auto heads = axis_size(syms, q.axes[1]).constant();
   const auto dim = axis_size(syms, q.axes[3]).constant();
   if (!heads || !dim || q.tensor != k.tensor || q.tensor != v.tensor) {
-    fail(node, "query, key and value of an attention block must be parts of one tensor, with fixed "
-               "heads and dim");
+    fail(node,
+         "query, key and value of an attention block must be parts of one tensor, with fixed "
+         "heads and dim");
   }
   const Dims dims = dims_of(q);
   const Sym width = *heads * *dim;

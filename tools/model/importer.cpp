@@ -109,8 +109,9 @@ void Importer::import_input() {
     if (fixed < 0) continue;
     if (fixed < 1 || fixed > 65536) refuse(fmt::format("axis {} has size {}", onnx_axis[i], fixed));
     graph_.require_equal(graph_.syms.input(i), fixed,
-                         fmt::format("the input's {} is fixed by the model",
-                                     i == 0 ? "batch size" : i == 1 ? "height" : "width"));
+                         fmt::format("the input's {} is fixed by the model", i == 0   ? "batch size"
+                                                                             : i == 1 ? "height"
+                                                                                      : "width"));
     dims[static_cast<std::size_t>(i)] = fixed;
   }
   graph_.input = graph_.add_tensor(in.name, dims);
@@ -205,8 +206,7 @@ const View& Importer::nchw(const OnnxNode& node, std::size_t i) const {
   if (!is_whole(graph_.syms, v, dims_of(v), {kN, kC, kH, kW})) {
     fail(node, fmt::format("input {} ('{}') must be N x C x H x W as it is stored; its shape {} is "
                            "a rearrangement that would need a copy",
-                           i, node.inputs[i],
-                           shape_text(graph_.syms, view_shape(graph_.syms, v))));
+                           i, node.inputs[i], shape_text(graph_.syms, view_shape(graph_.syms, v))));
   }
   return v;
 }
@@ -244,8 +244,8 @@ Literal Importer::literal(const OnnxNode& node, std::size_t i) const {
                                i, node.inputs[i], graph_.syms.to_string(r.num)));
       }
       if (s->is_float) {
-        l.floats.push_back(static_cast<float>(static_cast<double>(*c) /
-                                              static_cast<double>(r.den)));
+        l.floats.push_back(
+            static_cast<float>(static_cast<double>(*c) / static_cast<double>(r.den)));
       } else {
         l.ints.push_back(*c);
       }
@@ -284,8 +284,8 @@ ShapeValue Importer::shape_value(const OnnxNode& node, std::size_t i) const {
   if (const auto* s = std::get_if<ShapeValue>(&value)) return *s;
   const auto* l = std::get_if<Literal>(&value);
   if (l == nullptr) {
-    fail(node, fmt::format("input {} ('{}') must be a constant or come from a shape", i,
-                           node.inputs[i]));
+    fail(node,
+         fmt::format("input {} ('{}') must be a constant or come from a shape", i, node.inputs[i]));
   }
   if (l->elements() > 4096) {
     fail(node, fmt::format("input {} ('{}') has {} elements, too many for a shape", i,
@@ -335,8 +335,8 @@ double Importer::attr_float(const OnnxNode& node, const std::string& name, doubl
   const auto* v = std::get_if<float>(a);
   // Infinite bounds of Clip would be legal ONNX, but nothing behind us expects them.
   if (v == nullptr || *v != *v || *v - *v != 0) {
-    fail(node, fmt::format("attribute {} must be a finite float, it is {}", name,
-                           attribute_text(*a)));
+    fail(node,
+         fmt::format("attribute {} must be a finite float, it is {}", name, attribute_text(*a)));
   }
   return *v;
 }
@@ -419,9 +419,9 @@ void Importer::require_same_axis(const OnnxNode& node, std::size_t axis, const A
                            "copy",
                            axis));
   }
-  graph_.require_equal(size_a, size_b,
-                       fmt::format("axis {} of the inputs of node '{}' ({})", axis, node.name,
-                                   node.op));
+  graph_.require_equal(
+      size_a, size_b,
+      fmt::format("axis {} of the inputs of node '{}' ({})", axis, node.name, node.op));
 }
 
 }  // namespace spirkiln::packer

@@ -52,9 +52,9 @@ class Importer {
   Value import_node(const OnnxNode& node);
   bool has_input(const OnnxNode& node, std::size_t i) const;
   const Value& input(const OnnxNode& node, std::size_t i) const;
-  const View& view(const OnnxNode& node, std::size_t i) const;       // a computed tensor
-  const View& nchw(const OnnxNode& node, std::size_t i) const;       // whole, rank 4
-  Literal literal(const OnnxNode& node, std::size_t i) const;        // a constant
+  const View& view(const OnnxNode& node, std::size_t i) const;  // a computed tensor
+  const View& nchw(const OnnxNode& node, std::size_t i) const;  // whole, rank 4
+  Literal literal(const OnnxNode& node, std::size_t i) const;  // a constant
   const Literal& float_literal(const OnnxNode& node, std::size_t i) const;
   double scalar(const OnnxNode& node, std::size_t i) const;
   std::vector<std::int64_t> const_ints(const OnnxNode& node, std::size_t i) const;

@@ -11,24 +11,42 @@ namespace spirkiln::packer {
 
 const char* kind_name(Kind kind) {
   switch (kind) {
-    case Kind::kConv: return "conv";
-    case Kind::kDepthwise: return "depthwise";
-    case Kind::kDeconv: return "deconv";
-    case Kind::kMaxPool: return "max_pool";
-    case Kind::kAvgPool: return "avg_pool";
-    case Kind::kGlobalMean: return "global_mean";
-    case Kind::kSqueezeExcite: return "squeeze_excite";
-    case Kind::kBinary: return "binary";
-    case Kind::kAffine: return "affine";
-    case Kind::kResize: return "resize";
-    case Kind::kConcat: return "concat";
-    case Kind::kLayerNorm: return "layer_norm";
-    case Kind::kAttention: return "attention";
-    case Kind::kSoftmax: return "softmax";
-    case Kind::kErf: return "erf";
-    case Kind::kSqrt: return "sqrt";
-    case Kind::kSquare: return "square";
-    case Kind::kMeanC: return "mean over channels";
+    case Kind::kConv:
+      return "conv";
+    case Kind::kDepthwise:
+      return "depthwise";
+    case Kind::kDeconv:
+      return "deconv";
+    case Kind::kMaxPool:
+      return "max_pool";
+    case Kind::kAvgPool:
+      return "avg_pool";
+    case Kind::kGlobalMean:
+      return "global_mean";
+    case Kind::kSqueezeExcite:
+      return "squeeze_excite";
+    case Kind::kBinary:
+      return "binary";
+    case Kind::kAffine:
+      return "affine";
+    case Kind::kResize:
+      return "resize";
+    case Kind::kConcat:
+      return "concat";
+    case Kind::kLayerNorm:
+      return "layer_norm";
+    case Kind::kAttention:
+      return "attention";
+    case Kind::kSoftmax:
+      return "softmax";
+    case Kind::kErf:
+      return "erf";
+    case Kind::kSqrt:
+      return "sqrt";
+    case Kind::kSquare:
+      return "square";
+    case Kind::kMeanC:
+      return "mean over channels";
   }
   return "?";
 }

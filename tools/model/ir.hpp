@@ -15,10 +15,25 @@ namespace spirkiln::packer {
 
 enum class Kind {
   // Those that a pack can hold.
-  kConv, kDepthwise, kDeconv, kMaxPool, kAvgPool, kGlobalMean, kSqueezeExcite, kBinary, kAffine,
-  kResize, kConcat, kLayerNorm, kAttention, kSoftmax,
+  kConv,
+  kDepthwise,
+  kDeconv,
+  kMaxPool,
+  kAvgPool,
+  kGlobalMean,
+  kSqueezeExcite,
+  kBinary,
+  kAffine,
+  kResize,
+  kConcat,
+  kLayerNorm,
+  kAttention,
+  kSoftmax,
   // Those that a pass has to fuse into one of the above.
-  kErf, kSqrt, kSquare, kMeanC,
+  kErf,
+  kSqrt,
+  kSquare,
+  kMeanC,
 };
 const char* kind_name(Kind kind);
 

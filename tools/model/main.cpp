@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 
@@ -19,7 +19,8 @@ int fail(const spirkiln::Error& error) {
 int dump(const std::string& path, bool json) {
   const auto bytes = spirkiln::packer::read_file(path);
   if (!bytes) return fail(bytes.error());
-  const auto text = json ? spirkiln::packer::dump_json(*bytes) : spirkiln::packer::dump_text(*bytes);
+  const auto text =
+      json ? spirkiln::packer::dump_json(*bytes) : spirkiln::packer::dump_text(*bytes);
   if (!text) return fail({text.error().code, path + ": " + text.error().message});
   std::fwrite(text->data(), 1, text->size(), stdout);
   return std::fflush(stdout) == 0 ? 0 : 1;
@@ -34,15 +35,15 @@ int pack(const std::string& input, const std::string& output, const PackOptions&
   }
   const PackReport& r = packed->report;
   if (json) {
-    fmt::print("{{\"onnx_nodes\":{},\"nodes\":{},\"tensors\":{},\"constants\":{},\"constraints\":{},"
-               "\"expressions\":{},\"bytes\":{}}}\n",
-               r.onnx_nodes, r.nodes, r.tensors, r.constants, r.constraints, r.expressions,
-               r.bytes);
+    fmt::print(
+        "{{\"onnx_nodes\":{},\"nodes\":{},\"tensors\":{},\"constants\":{},\"constraints\":{},"
+        "\"expressions\":{},\"bytes\":{}}}\n",
+        r.onnx_nodes, r.nodes, r.tensors, r.constants, r.constraints, r.expressions, r.bytes);
   } else if (report) {
-    fmt::print("{} ONNX nodes -> {} nodes, {} tensors, {} constants, {} constraints, {} "
-               "expressions, {} bytes\n",
-               r.onnx_nodes, r.nodes, r.tensors, r.constants, r.constraints, r.expressions,
-               r.bytes);
+    fmt::print(
+        "{} ONNX nodes -> {} nodes, {} tensors, {} constants, {} constraints, {} "
+        "expressions, {} bytes\n",
+        r.onnx_nodes, r.nodes, r.tensors, r.constants, r.constraints, r.expressions, r.bytes);
   }
   return 0;
 }
@@ -50,15 +51,17 @@ int pack(const std::string& input, const std::string& output, const PackOptions&
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Packs an ONNX graph for the Spirkiln runtime: operators fused, weights in the form "
-               "that the kernels read."};
+  CLI::App app{
+      "Packs an ONNX graph for the Spirkiln runtime: operators fused, weights in the form "
+      "that the kernels read."};
   app.name("spirkiln-model");
   app.set_version_flag("--version", "spirkiln-model " SPIRKILN_VERSION);
-  app.footer("Examples:\n"
-             "  spirkiln-model det.onnx -o det.spkm --mean 0.485,0.456,0.406 --std "
-             "0.229,0.224,0.225\n"
-             "  spirkiln-model rec.onnx -o rec.spkm --mean 0.5,0.5,0.5 --std 0.5,0.5,0.5 --report\n"
-             "  spirkiln-model dump det.spkm");
+  app.footer(
+      "Examples:\n"
+      "  spirkiln-model det.onnx -o det.spkm --mean 0.485,0.456,0.406 --std "
+      "0.229,0.224,0.225\n"
+      "  spirkiln-model rec.onnx -o rec.spkm --mean 0.5,0.5,0.5 --std 0.5,0.5,0.5 --report\n"
+      "  spirkiln-model dump det.spkm");
   app.get_formatter()->column_width(34);
 
   std::string input, output, pack_path;
@@ -68,9 +71,13 @@ int main(int argc, char** argv) {
   app.add_option("INPUT", input, "The ONNX file");
   app.add_option("-o,--output", output, "Where the pack goes (it replaces a file of that name)");
   app.add_option("--mean", mean, "Of the picture, 0 to 1, three numbers in stored order (BGR)")
-      ->delimiter(',')->expected(3)->capture_default_str();
+      ->delimiter(',')
+      ->expected(3)
+      ->capture_default_str();
   app.add_option("--std", std_dev, "The same, to divide by")
-      ->delimiter(',')->expected(3)->capture_default_str();
+      ->delimiter(',')
+      ->expected(3)
+      ->capture_default_str();
   app.add_option("--name", options.name, "Name of the model (default: the ONNX graph's)");
   app.add_flag("--report", report, "Say on stdout what was made");
   app.add_flag("--json", json, "The same as JSON");

@@ -49,12 +49,13 @@ Result<Packed> pack(const std::string& origin, const PackOptions& options,
       packed.bytes = write_pack(graph, with_name);
       auto opened = open_pack(packed.bytes);
       if (!opened) {
-        return Error{opened.error().code, fmt::format("{}: the pack made from it fails its check: {}",
-                                                      origin, opened.error().message)};
+        return Error{opened.error().code,
+                     fmt::format("{}: the pack made from it fails its check: {}", origin,
+                                 opened.error().message)};
       }
-      packed.report = {onnx.nodes.size(),       opened->nodes.size(),
-                       opened->tensors.size(),  opened->consts.size(),
-                       opened->constraints.size(), opened->exprs.size(), packed.bytes.size()};
+      packed.report = {onnx.nodes.size(),     opened->nodes.size(),       opened->tensors.size(),
+                       opened->consts.size(), opened->constraints.size(), opened->exprs.size(),
+                       packed.bytes.size()};
       return packed;
     } catch (const PackError& e) {
       return named(e);

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <set>
 #include <sstream>
 
@@ -41,8 +42,8 @@ std::vector<T> raw_values(const std::string& raw, std::size_t count, const std::
 template <typename T, typename Field>
 std::vector<T> field_values(const Field& field, std::size_t count, const std::string& what) {
   if (static_cast<std::size_t>(field.size()) != count) {
-    fail_corrupt(fmt::format("{}: it holds {} values where its dims need {}", what, field.size(),
-                             count));
+    fail_corrupt(
+        fmt::format("{}: it holds {} values where its dims need {}", what, field.size(), count));
   }
   return std::vector<T>(field.begin(), field.end());
 }
@@ -107,19 +108,24 @@ Literal read_tensor(const onnx::TensorProto& tensor, const std::string& what) {
       }
       break;
     default:
-      fail_unsupported(fmt::format("{}: element type {} is not supported (FLOAT, INT64, INT32, "
-                                   "BOOL are)",
-                                   what, type_name(tensor.data_type())));
+      fail_unsupported(
+          fmt::format("{}: element type {} is not supported (FLOAT, INT64, INT32, "
+                      "BOOL are)",
+                      what, type_name(tensor.data_type())));
   }
   return literal;
 }
 
 AttributeValue read_attribute(const onnx::AttributeProto& a, const std::string& what) {
   switch (a.type()) {
-    case onnx::AttributeProto::FLOAT: return a.f();
-    case onnx::AttributeProto::INT: return static_cast<std::int64_t>(a.i());
-    case onnx::AttributeProto::STRING: return a.s();
-    case onnx::AttributeProto::TENSOR: return read_tensor(a.t(), what);
+    case onnx::AttributeProto::FLOAT:
+      return a.f();
+    case onnx::AttributeProto::INT:
+      return static_cast<std::int64_t>(a.i());
+    case onnx::AttributeProto::STRING:
+      return a.s();
+    case onnx::AttributeProto::TENSOR:
+      return read_tensor(a.t(), what);
     case onnx::AttributeProto::FLOATS:
       return std::vector<float>(a.floats().begin(), a.floats().end());
     case onnx::AttributeProto::INTS:
@@ -127,11 +133,10 @@ AttributeValue read_attribute(const onnx::AttributeProto& a, const std::string& 
     case onnx::AttributeProto::STRINGS:
       return std::vector<std::string>(a.strings().begin(), a.strings().end());
     default:
-      fail_unsupported(fmt::format(
-          "{}: attributes of kind {} are not supported", what,
-          onnx::AttributeProto_AttributeType_IsValid(a.type())
-              ? onnx::AttributeProto_AttributeType_Name(a.type())
-              : fmt::format("number {}", static_cast<int>(a.type()))));
+      fail_unsupported(fmt::format("{}: attributes of kind {} are not supported", what,
+                                   onnx::AttributeProto_AttributeType_IsValid(a.type())
+                                       ? onnx::AttributeProto_AttributeType_Name(a.type())
+                                       : fmt::format("number {}", static_cast<int>(a.type()))));
   }
 }
 
@@ -148,9 +153,8 @@ OnnxValue read_value_info(const onnx::ValueInfoProto& info, const char* role) {
   }
   value.has_shape = type.has_shape();
   for (const auto& dim : type.shape().dim()) {
-    value.dims.push_back(dim.value_case() == onnx::TensorShapeProto_Dimension::kDimValue
-                             ? dim.dim_value()
-                             : -1);
+    value.dims.push_back(
+        dim.value_case() == onnx::TensorShapeProto_Dimension::kDimValue ? dim.dim_value() : -1);
   }
   return value;
 }
@@ -210,8 +214,8 @@ OnnxNode read_node(const onnx::NodeProto& proto, std::size_t index) {
     fail_corrupt(fmt::format("node '{}' ({}) has no output", node.name, node.op));
   }
   for (const auto& a : proto.attribute()) {
-    const std::string what = fmt::format("node '{}' ({}), attribute '{}'", node.name, node.op,
-                                         a.name());
+    const std::string what =
+        fmt::format("node '{}' ({}), attribute '{}'", node.name, node.op, a.name());
     if (!node.attributes.emplace(a.name(), read_attribute(a, what)).second) {
       fail_corrupt(what + ": it is given twice");
     }
@@ -287,7 +291,10 @@ OnnxGraph read_onnx_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) fail_io(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
   const auto size = file.tellg();
-  if (size < 0) fail_io(fmt::format("{}: is no regular file", path));
+  // A folder opens, and says that it has 2^63 - 1 bytes.
+  if (size < 0 || size == std::numeric_limits<std::streamoff>::max()) {
+    fail_io(fmt::format("{}: is no regular file", path));
+  }
   if (static_cast<std::uint64_t>(size) > kMaxFileBytes) {
     fail_unsupported(fmt::format("{}: the file has {} bytes, more than the {} that are supported",
                                  path, static_cast<std::uint64_t>(size), kMaxFileBytes));

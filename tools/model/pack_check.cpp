@@ -18,7 +18,8 @@ constexpr std::uint32_t kLastOp = static_cast<std::uint32_t>(Op::kSoftmax);
 constexpr std::uint32_t kLastActivation = static_cast<std::uint32_t>(model::Activation::kGelu);
 
 template <typename T>
-std::vector<T> load(std::span<const std::uint8_t> bytes, const model::Section& s, const char* what) {
+std::vector<T> load(std::span<const std::uint8_t> bytes, const model::Section& s,
+                    const char* what) {
   if (s.stride != sizeof(T)) {
     fail_corrupt(fmt::format("the {} section has entries of {} bytes, {} are expected", what,
                              s.stride, sizeof(T)));
@@ -49,7 +50,8 @@ class Checker {
       for (const std::uint32_t d : t.dim) expr(d, "a tensor");
       const auto& c = pack_.exprs[t.dim[3]];
       if (c.op != model::ExprOp::kConst || c.a < 1) {
-        fail_corrupt(fmt::format("tensor '{}' has no fixed number of channels", pack_.string(t.name)));
+        fail_corrupt(
+            fmt::format("tensor '{}' has no fixed number of channels", pack_.string(t.name)));
       }
     }
     if (pack_.header.input_tensor >= pack_.tensors.size()) fail_corrupt("it has no input tensor");
@@ -77,9 +79,7 @@ class Checker {
       fail_corrupt(fmt::format("{} names expression {} of {}", owner, index, pack_.exprs.size()));
     }
   }
-  int channels(std::uint32_t tensor) const {
-    return pack_.exprs[pack_.tensors[tensor].dim[3]].a;
-  }
+  int channels(std::uint32_t tensor) const { return pack_.exprs[pack_.tensors[tensor].dim[3]].a; }
 
   void exprs() const {
     for (std::size_t i = 0; i < pack_.exprs.size(); ++i) {
@@ -128,8 +128,8 @@ class Checker {
         finite = std::isfinite(f);
       }
       if (!finite) {
-        throw PackError(ErrorCode::kNotFinite,
-                        fmt::format("constant '{}' holds an infinity or NaN", pack_.string(c.name)));
+        throw PackError(ErrorCode::kNotFinite, fmt::format("constant '{}' holds an infinity or NaN",
+                                                           pack_.string(c.name)));
       }
     }
   }
@@ -220,13 +220,17 @@ class Checker {
                    pad(n.i[12]) * pad(n.i[11]), pad(out),     pad(out)};
         }
         break;
-      case Op::kBinary: ok = n.i[0] >= 0 && n.i[0] <= 3 && in(0) == out; break;
+      case Op::kBinary:
+        ok = n.i[0] >= 0 && n.i[0] <= 3 && in(0) == out;
+        break;
       case Op::kAffine:
       case Op::kLayerNorm:
         ok = in(0) == out;
         sizes = {pad(out), pad(out)};
         break;
-      case Op::kResize: ok = in(0) == out && n.i[0] > 0 && n.i[1] > 0; break;
+      case Op::kResize:
+        ok = in(0) == out && n.i[0] > 0 && n.i[1] > 0;
+        break;
       case Op::kConcat: {
         std::int64_t sum = 0;
         for (std::uint32_t i = 0; i < n.input_count; ++i) sum += in(i);
@@ -238,7 +242,9 @@ class Checker {
              in(0) == 3 * std::int64_t{out};
         break;
       case Op::kGlobalMean:
-      case Op::kSoftmax: ok = in(0) == out; break;
+      case Op::kSoftmax:
+        ok = in(0) == out;
+        break;
     }
     if (!ok) wrong("its numbers do not fit its tensors");
     if (n.const_count != sizes.size()) wrong(fmt::format("it has {} constants", n.const_count));
@@ -306,9 +312,9 @@ Result<PackContents> open_pack(std::span<const std::uint8_t> bytes) {
 }
 
 const char* op_name(model::Op op) {
-  static const char* const names[] = {"conv",   "depthwise", "deconv",     "max_pool", "avg_pool",
-                                      "global_mean", "squeeze_excite", "binary", "affine",
-                                      "resize", "concat",    "layer_norm", "attention", "softmax"};
+  static const char* const names[] = {
+      "conv",   "depthwise", "deconv", "max_pool", "avg_pool",   "global_mean", "squeeze_excite",
+      "binary", "affine",    "resize", "concat",   "layer_norm", "attention",   "softmax"};
   return names[static_cast<std::uint32_t>(op)];
 }
 

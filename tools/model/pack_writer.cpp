@@ -114,8 +114,8 @@ void Writer::scaled(const Node& n, const Weights& w, const WeightBlock& block,
 float Writer::number(const Node& n, double v, const char* what) const {
   const auto f = static_cast<float>(v);
   if (!std::isfinite(f)) {
-    throw PackError(ErrorCode::kNotFinite, fmt::format("node '{}' ({}): its {} becomes {}", n.name,
-                                                       n.op_type, what, f));
+    throw PackError(ErrorCode::kNotFinite,
+                    fmt::format("node '{}' ({}): its {} becomes {}", n.name, n.op_type, what, f));
   }
   return f;
 }
@@ -164,7 +164,9 @@ void Writer::add_node(const Node& n) {
       out.i[8] = n.count_include_pad ? 1 : 0;
       out.i[9] = 0;
       break;
-    case Kind::kGlobalMean: out.op = model::Op::kGlobalMean; break;
+    case Kind::kGlobalMean:
+      out.op = model::Op::kGlobalMean;
+      break;
     case Kind::kSqueezeExcite:
       out.op = model::Op::kSqueezeExcite;
       channels();
@@ -183,8 +185,8 @@ void Writer::add_node(const Node& n) {
       break;
     case Kind::kAffine: {
       out.op = model::Op::kAffine;
-      const auto c = static_cast<int>(
-          *graph_.tensors[static_cast<std::size_t>(n.output)].dims[kC].constant());
+      const auto c =
+          static_cast<int>(*graph_.tensors[static_cast<std::size_t>(n.output)].dims[kC].constant());
       consts.push_back(add_floats(n.name + " scale", to_lanes(n, n.scale, c, "scale")));
       consts.push_back(add_floats(n.name + " bias", to_lanes(n, n.bias, c, "bias")));
       break;
@@ -212,8 +214,11 @@ void Writer::add_node(const Node& n) {
       out.i[1] = n.head_dim;
       out.f[0] = number(n, n.score_factor, "score factor");
       break;
-    case Kind::kSoftmax: out.op = model::Op::kSoftmax; break;
-    default: fail_unsupported(fmt::format("node '{}' ({}) has no packed form", n.name, n.op_type));
+    case Kind::kSoftmax:
+      out.op = model::Op::kSoftmax;
+      break;
+    default:
+      fail_unsupported(fmt::format("node '{}' ({}) has no packed form", n.name, n.op_type));
   }
   out.first_input = static_cast<std::uint32_t>(refs_.size());
   out.input_count = static_cast<std::uint32_t>(n.inputs.size());
@@ -234,7 +239,7 @@ std::vector<std::uint8_t> Writer::run(const PackOptions& options) {
   header.producer = string("spirkiln-model " SPIRKILN_VERSION);
   for (std::size_t c = 0; c < 3; ++c) {
     header.input_scale[c] = static_cast<float>(1 / (255 * options.std[c]));
-    header.input_shift[c] = static_cast<float>(-options.mean[c] / options.std[c]);
+    header.input_shift[c] = static_cast<float>(0 - options.mean[c] / options.std[c]);
   }
   header.input_tensor = tensor(graph_.input);
   for (const Node& n : graph_.nodes) add_node(n);

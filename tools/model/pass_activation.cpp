@@ -102,7 +102,8 @@ std::optional<Match> match(const Graph& graph, const Links& links, int p, int q)
       } else if (g.post_b != 0) {
         continue;
       } else if (g.act == Activation::kSigmoid) {
-        if (g.arg_s == 1 && g.arg_b == 0) return Match{Activation::kSwish, g.x, 0, 0, l.s * g.post_s};
+        if (g.arg_s == 1 && g.arg_b == 0)
+          return Match{Activation::kSwish, g.x, 0, 0, l.s * g.post_s};
       } else {
         return Match{Activation::kHardSwish, g.x, g.a * g.arg_s, g.a * g.arg_b + g.b,
                      l.s * g.post_s};

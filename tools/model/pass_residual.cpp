@@ -13,11 +13,15 @@ int preference(const Node& n) {
   switch (n.kind) {
     case Kind::kConv:
     case Kind::kDepthwise:
-    case Kind::kDeconv: return 3;
-    case Kind::kResize: return 2;
+    case Kind::kDeconv:
+      return 3;
+    case Kind::kResize:
+      return 2;
     case Kind::kBinary:
-    case Kind::kAffine: return 1;
-    default: return 0;
+    case Kind::kAffine:
+      return 1;
+    default:
+      return 0;
   }
 }
 

@@ -17,7 +17,8 @@ Links::Links(const Graph& graph)
     const Node& n = graph.nodes[i];
     if (n.dead) continue;
     producer[static_cast<std::size_t>(n.output)] = static_cast<int>(i);
-    for (const int t : n.inputs) consumers[static_cast<std::size_t>(t)].push_back(static_cast<int>(i));
+    for (const int t : n.inputs)
+      consumers[static_cast<std::size_t>(t)].push_back(static_cast<int>(i));
   }
   for (const int t : graph.outputs) is_output[static_cast<std::size_t>(t)] = true;
 }
@@ -59,8 +60,10 @@ bool takes_epilogue(const Node& n) {
     case Kind::kSqueezeExcite:
     case Kind::kBinary:
     case Kind::kAffine:
-    case Kind::kResize: return true;
-    default: return false;
+    case Kind::kResize:
+      return true;
+    default:
+      return false;
   }
 }
 

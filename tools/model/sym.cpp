@@ -188,9 +188,7 @@ Sym SymContext::floor_div(const Sym& a, const Sym& b) {
   return add(whole, atom_sym(AtomKind::kFloorDiv, add(rest, shift), d));
 }
 
-Sym SymContext::ceil_div(const Sym& a, const Sym& b) {
-  return floor_div(sub(add(a, b), 1), b);
-}
+Sym SymContext::ceil_div(const Sym& a, const Sym& b) { return floor_div(sub(add(a, b), 1), b); }
 
 Sym SymContext::exact_div(const Sym& a, const Sym& b) {
   if (const auto q = quotient(a, b)) return *q;
@@ -198,8 +196,8 @@ Sym SymContext::exact_div(const Sym& a, const Sym& b) {
     fail_unsupported(fmt::format("a shape is divided by {}", *d));
   }
   if (a.constant() && b.constant()) {
-    fail_unsupported(fmt::format("a shape needs {} / {}, which is not whole", *a.constant(),
-                                 *b.constant()));
+    fail_unsupported(
+        fmt::format("a shape needs {} / {}, which is not whole", *a.constant(), *b.constant()));
   }
   return atom_sym(AtomKind::kExactDiv, a, b);
 }
@@ -232,11 +230,16 @@ std::string SymContext::to_string(const Sym& a) const {
     const Atom& atom = atoms_[id];
     const std::string x = to_string(atom.a), y = to_string(atom.b);
     switch (atom.kind) {
-      case AtomKind::kInput: return std::string(1, "NHW"[atom.input]);
-      case AtomKind::kFloorDiv: return fmt::format("floor(({}) / ({}))", x, y);
-      case AtomKind::kExactDiv: return fmt::format("(({}) / ({}))", x, y);
-      case AtomKind::kMin: return fmt::format("min({}, {})", x, y);
-      case AtomKind::kMax: return fmt::format("max({}, {})", x, y);
+      case AtomKind::kInput:
+        return std::string(1, "NHW"[atom.input]);
+      case AtomKind::kFloorDiv:
+        return fmt::format("floor(({}) / ({}))", x, y);
+      case AtomKind::kExactDiv:
+        return fmt::format("(({}) / ({}))", x, y);
+      case AtomKind::kMin:
+        return fmt::format("min({}, {})", x, y);
+      case AtomKind::kMax:
+        return fmt::format("max({}, {})", x, y);
     }
     return "?";
   };
@@ -279,9 +282,14 @@ std::optional<std::int64_t> SymContext::evaluate(const Sym& a,
             if (*y <= 0 || *x % *y != 0) return std::nullopt;
             value = *x / *y;
             break;
-          case AtomKind::kMin: value = std::min(*x, *y); break;
-          case AtomKind::kMax: value = std::max(*x, *y); break;
-          case AtomKind::kInput: break;
+          case AtomKind::kMin:
+            value = std::min(*x, *y);
+            break;
+          case AtomKind::kMax:
+            value = std::max(*x, *y);
+            break;
+          case AtomKind::kInput:
+            break;
         }
       }
       if (__builtin_mul_overflow(product, value, &product)) return std::nullopt;

@@ -130,8 +130,8 @@ View slice(SymContext& syms, const View& view, std::size_t axis, const Sym& star
   Axis& a = result.axes[axis];
   if (start.is(0) && size == axis_size(syms, a)) return result;
   if (a.size() != 1) {
-    fail_unsupported(fmt::format("slicing axis {}, which is no single stretch of what is stored",
-                                 axis));
+    fail_unsupported(
+        fmt::format("slicing axis {}, which is no single stretch of what is stored", axis));
   }
   const auto d = static_cast<std::size_t>(a[0].dim);
   result.offset[d] = syms.add(result.offset[d], syms.mul(start, a[0].stride));

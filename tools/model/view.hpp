@@ -41,7 +41,8 @@ std::vector<Sym> view_shape(const SymContext& syms, const View& view);
 std::string shape_text(const SymContext& syms, const std::vector<Sym>& shape);
 
 // A view whose axes are the whole stored dimensions `order`, for example {kN, kC, kH, kW}.
-View whole_view(const SymContext& syms, int tensor, const Dims& dims, const std::vector<int>& order);
+View whole_view(const SymContext& syms, int tensor, const Dims& dims,
+                const std::vector<int>& order);
 // True where every axis k is all of the stored dimension order[k] and the dimensions that are not
 // in `order` have size 1.
 bool is_whole(const SymContext& syms, const View& view, const Dims& dims,

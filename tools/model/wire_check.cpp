@@ -13,7 +13,17 @@ constexpr std::uint64_t kMaxMessages = 2'000'000;  // about 400 MB in memory at 
 constexpr std::uint64_t kMaxVarints = 16'000'000;  // numbers that are not raw data
 
 // The messages of onnx.proto that hold messages, as far as an inference graph has them.
-enum class Kind { kModel, kGraph, kNode, kAttribute, kValueInfo, kType, kTensorType, kShape, kLeaf };
+enum class Kind {
+  kModel,
+  kGraph,
+  kNode,
+  kAttribute,
+  kValueInfo,
+  kType,
+  kTensorType,
+  kShape,
+  kLeaf
+};
 
 Kind child(Kind kind, std::uint32_t field, bool* is_message) {
   *is_message = true;
@@ -47,7 +57,8 @@ Kind child(Kind kind, std::uint32_t field, bool* is_message) {
     case Kind::kShape:
       if (field == 1) return Kind::kLeaf;
       break;
-    case Kind::kLeaf: break;
+    case Kind::kLeaf:
+      break;
   }
   *is_message = false;
   return Kind::kLeaf;
@@ -69,8 +80,12 @@ class Walker {
           if (!varint(bytes, &at)) return;
           if (++numbers_ > kMaxVarints) return fail("it holds too many numbers");
           break;
-        case 1: at += 8; break;
-        case 5: at += 4; break;
+        case 1:
+          at += 8;
+          break;
+        case 5:
+          at += 4;
+          break;
         case 2: {
           const auto length = varint(bytes, &at);
           if (!length) return;
@@ -89,7 +104,8 @@ class Walker {
           }
           break;
         }
-        default: return fail(fmt::format("it has a field of unknown wire type {}", *key & 7));
+        default:
+          return fail(fmt::format("it has a field of unknown wire type {}", *key & 7));
       }
       if (at > bytes.size()) return fail("it ends in the middle of a field");
     }

@@ -32,7 +32,9 @@ OnnxBuilder rich_graph() {
   g.node("Mul", {"hs", "gate"}, "se");
   g.floats("scales", {4}, {1, 1, 2, 2});
   g.node("Resize", {"se", "", "scales"}, "up")
-      .s("mode", "nearest").s("coordinate_transformation_mode", "asymmetric").s("nearest_mode", "floor");
+      .s("mode", "nearest")
+      .s("coordinate_transformation_mode", "asymmetric")
+      .s("nearest_mode", "floor");
   g.node("Concat", {"up", "x"}, "cat").i("axis", 1);
   g.node("Shape", {"cat"}, "shape");
   g.ints("from", {0});
@@ -90,15 +92,19 @@ TEST_CASE("flipped bits in an ONNX file never crash the packer", "[damage]") {
 
 TEST_CASE("files that are something else", "[damage]") {
   CHECK(contains(pack_onnx_bytes("", "t", {}).error().message, "empty"));
-  CHECK(contains(pack_onnx_bytes("\x89PNG\r\n\x1a\n then pixels", "t", {}).error().message, "ONNX"));
+  CHECK(
+      contains(pack_onnx_bytes("\x89PNG\r\n\x1a\n then pixels", "t", {}).error().message, "ONNX"));
   const std::string noise(100000, '\x0a');
   CHECK_FALSE(pack_onnx_bytes(noise, "t", {}).ok());
   // Two bytes a message: the wire check must refuse before protobuf makes objects of them.
   std::string bomb;
   for (int i = 0; i < 3'000'000; ++i) bomb += std::string("\x0a\x00", 2);
   std::string model = "\x3a";
-  for (std::size_t n = bomb.size(); ; n >>= 7) {
-    if (n < 128) { model += static_cast<char>(n); break; }
+  for (std::size_t n = bomb.size();; n >>= 7) {
+    if (n < 128) {
+      model += static_cast<char>(n);
+      break;
+    }
     model += static_cast<char>(n | 128);
   }
   CHECK(contains(pack_onnx_bytes(model + bomb, "t", {}).error().message, "too many parts"));
@@ -106,8 +112,11 @@ TEST_CASE("files that are something else", "[damage]") {
   std::string deep;
   for (int i = 0; i < 2000; ++i) {
     std::string length;
-    for (std::size_t n = deep.size(); ; n >>= 7) {
-      if (n < 128) { length += static_cast<char>(n); break; }
+    for (std::size_t n = deep.size();; n >>= 7) {
+      if (n < 128) {
+        length += static_cast<char>(n);
+        break;
+      }
       length += static_cast<char>(n | 128);
     }
     deep = std::string(i % 3 == 0 ? "\x0a" : i % 3 == 1 ? "\x2a" : "\x32") + length + deep;
@@ -123,7 +132,8 @@ TEST_CASE("a damaged pack is refused", "[damage]") {
   const auto& whole = packed->bytes;
   REQUIRE(validate_pack(whole).ok());
   for (std::size_t n = 0; n < whole.size(); n += n < 512 ? 1 : 37) {
-    CHECK_FALSE(validate_pack({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n)}).ok());
+    CHECK_FALSE(
+        validate_pack({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n)}).ok());
   }
   Numbers r(3);
   for (int round = 0; round < 3000; ++round) {
@@ -131,9 +141,10 @@ TEST_CASE("a damaged pack is refused", "[damage]") {
     bytes[r.next() % bytes.size()] ^= static_cast<std::uint8_t>(1u << (r.next() % 8));
     // Behind the header every bit is under the checksum. In it, the normalisation is not.
     const auto status = validate_pack(bytes);
-    const bool header_numbers = std::memcmp(bytes.data() + sizeof(spirkiln::model::ModelHeader),
-                                            whole.data() + sizeof(spirkiln::model::ModelHeader),
-                                            whole.size() - sizeof(spirkiln::model::ModelHeader)) == 0;
+    const bool header_numbers =
+        std::memcmp(bytes.data() + sizeof(spirkiln::model::ModelHeader),
+                    whole.data() + sizeof(spirkiln::model::ModelHeader),
+                    whole.size() - sizeof(spirkiln::model::ModelHeader)) == 0;
     if (!header_numbers) CHECK_FALSE(status.ok());
   }
 }
@@ -144,7 +155,9 @@ TEST_CASE("a pack with a right checksum but wrong structure is refused, too", "[
   // The checksum is recomputed by the library for a changed graph only, so this asks the checker
   // through the header's own fields.
   auto bytes = packed->bytes;
-  const auto set = [&](std::size_t at, std::uint32_t value) { std::memcpy(bytes.data() + at, &value, 4); };
+  const auto set = [&](std::size_t at, std::uint32_t value) {
+    std::memcpy(bytes.data() + at, &value, 4);
+  };
   using spirkiln::model::ModelHeader;
   set(offsetof(ModelHeader, input_tensor), 100000);
   CHECK_FALSE(validate_pack(bytes).ok());

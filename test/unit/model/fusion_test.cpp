@@ -77,11 +77,25 @@ TEST_CASE("hard swish is found wherever its constants stand", "[fusion]") {
     g.node("Add", {"three", "c"}, "a");
     g.node("Clip", {"a", "zero", "six"}, "k");
     switch (form) {
-      case 0: g.node("Mul", {"c", "k"}, "m"); g.node("Div", {"m", "six"}, "y"); break;
-      case 1: g.node("Div", {"k", "six"}, "m"); g.node("Mul", {"m", "c"}, "y"); break;
-      case 2: g.node("Div", {"c", "six"}, "m"); g.node("Mul", {"m", "k"}, "y"); break;
-      case 3: g.node("Mul", {"k", "sixth"}, "m"); g.node("Mul", {"c", "m"}, "y"); break;
-      default: g.node("HardSigmoid", {"c"}, "m").f("alpha", 1.0F / 6); g.node("Mul", {"c", "m"}, "y");
+      case 0:
+        g.node("Mul", {"c", "k"}, "m");
+        g.node("Div", {"m", "six"}, "y");
+        break;
+      case 1:
+        g.node("Div", {"k", "six"}, "m");
+        g.node("Mul", {"m", "c"}, "y");
+        break;
+      case 2:
+        g.node("Div", {"c", "six"}, "m");
+        g.node("Mul", {"m", "k"}, "y");
+        break;
+      case 3:
+        g.node("Mul", {"k", "sixth"}, "m");
+        g.node("Mul", {"c", "m"}, "y");
+        break;
+      default:
+        g.node("HardSigmoid", {"c"}, "m").f("alpha", 1.0F / 6);
+        g.node("Mul", {"c", "m"}, "y");
     }
     g.output("y");
     const auto pack = packed(g);
@@ -92,8 +106,7 @@ TEST_CASE("hard swish is found wherever its constants stand", "[fusion]") {
     CHECK(std::fabs(n.epilogue.post_scale - 1) < 1e-6);
     CHECK(pack.text(n.name) == "n:y");
     const auto x = random_input(9, 1, 3, 5);
-    check_close(pack.run(x)[0],
-                map(conv(x), [](double v) { return v * clamp(v + 3, 0, 6) / 6; }));
+    check_close(pack.run(x)[0], map(conv(x), [](double v) { return v * clamp(v + 3, 0, 6) / 6; }));
   }
 }
 
@@ -186,7 +199,8 @@ TEST_CASE("batch normalisation becomes scale and bias, never weights", "[fusion]
   for (std::size_t i = 0; i < want.v.size(); ++i) {
     const std::size_t c = i % 2;
     const double epsilon = 1e-5F;
-    want.v[i] = std::fmax(0, (want.v[i] - mean[c]) / std::sqrt(variance[c] + epsilon) * gamma[c] + beta[c]);
+    want.v[i] =
+        std::fmax(0, (want.v[i] - mean[c]) / std::sqrt(variance[c] + epsilon) * gamma[c] + beta[c]);
   }
   check_close(pack.run(x)[0], want);
   // Weights lie in [0.5, 1) at their largest whatever the normalisation.
@@ -216,7 +230,8 @@ TEST_CASE("one factor behind the activation is post scale, one a channel is a no
     REQUIRE(pack.nodes().size() == 1);
     CHECK(pack.nodes()[0].epilogue.post_scale == 1.5F);
     CHECK(pack.nodes()[0].epilogue.post_bias == -0.25F);
-    check_close(pack.run(x)[0], map(conv(x), [](double v) { return std::fmax(v, 0) * 1.5 - 0.25; }));
+    check_close(pack.run(x)[0],
+                map(conv(x), [](double v) { return std::fmax(v, 0) * 1.5 - 0.25; }));
   }
   g.floats("k", {1, 3, 1, 1}, {2, 3, -4});
   g.node("Mul", {"a", "k"}, "y");
@@ -349,7 +364,10 @@ TEST_CASE("an attention block is one node, and anything near it an error", "[fus
     for (int i = 0; i < 3; ++i) {
       const int start = i == 1 ? key_start : i;
       const std::string id = std::to_string(i);
-      g.node("Slice", {"t5"}, "s" + id).is("axes", {0}).is("starts", {start}).is("ends", {start + 1});
+      g.node("Slice", {"t5"}, "s" + id)
+          .is("axes", {0})
+          .is("starts", {start})
+          .is("ends", {start + 1});
       g.node("Squeeze", {"s" + id}, "p" + id).is("axes", {0});
     }
     g.floats("k", {}, {0.5F});
@@ -372,7 +390,8 @@ TEST_CASE("an attention block is one node, and anything near it an error", "[fus
   const auto w = Numbers(5).floats(54);
   const auto project = [&](int n, int t, int column) {
     double sum = 0;
-    for (int c = 0; c < 3; ++c) sum += x.at(n, 0, t, c) * w[static_cast<std::size_t>(c * 18 + column)];
+    for (int c = 0; c < 3; ++c)
+      sum += x.at(n, 0, t, c) * w[static_cast<std::size_t>(c * 18 + column)];
     return sum;
   };
   RefTensor want(2, 1, 4, 6);
@@ -413,9 +432,8 @@ TEST_CASE("nodes that nobody reads are dropped, shared ones stay", "[fusion]") {
   const auto pack = packed(g);
   CHECK(pack.nodes().size() == 3);  // c is read twice: no epilogue may swallow it
   const auto x = random_input(4, 1, 2, 2);
-  check_close(pack.run(x)[0], map(conv(x), [](double v) {
-    return std::fmax(v, 0) + 1 / (1 + std::exp(-v));
-  }));
+  check_close(pack.run(x)[0],
+              map(conv(x), [](double v) { return std::fmax(v, 0) + 1 / (1 + std::exp(-v)); }));
 }
 
 TEST_CASE("an output in the middle keeps its value", "[fusion]") {

@@ -15,14 +15,16 @@ struct Window {
 
 int out_size(int in, int k, int s, int p, int d) { return (in + p - d * (k - 1) - 1) / s + 1; }
 
-double relative(double got, double want) { return std::fabs(got - want) / std::fmax(1, std::fabs(want)); }
+double relative(double got, double want) {
+  return std::fabs(got - want) / std::fmax(1, std::fabs(want));
+}
 
 }  // namespace
 
 TEST_CASE("convolutions of every kind", "[operators]") {
-  const Window windows[] = {{3, 3, 1, 1, 1, 1, 1, 1}, {3, 3, 2, 2, 1, 1, 1, 1},
-                            {1, 3, 1, 1, 0, 1, 0, 1}, {5, 5, 2, 1, 2, 2, 2, 2},
-                            {2, 2, 1, 1, 0, 0, 1, 1}, {3, 2, 1, 2, 2, 0, 0, 1},
+  const Window windows[] = {{3, 3, 1, 1, 1, 1, 1, 1},      {3, 3, 2, 2, 1, 1, 1, 1},
+                            {1, 3, 1, 1, 0, 1, 0, 1},      {5, 5, 2, 1, 2, 2, 2, 2},
+                            {2, 2, 1, 1, 0, 0, 1, 1},      {3, 2, 1, 2, 2, 0, 0, 1},
                             {3, 3, 1, 1, 2, 2, 2, 2, 2, 2}};
   for (const bool depthwise : {false, true}) {
     for (const Window& k : windows) {
@@ -120,7 +122,9 @@ TEST_CASE("pools, with and without the padding counted", "[operators]") {
     CAPTURE(kind);
     OnnxBuilder g;
     auto node = g.node(kind == 0 ? "MaxPool" : "AveragePool", {"x"}, "y")
-                    .is("kernel_shape", {3, 2}).is("strides", {2, 1}).is("pads", {1, 1, 1, 0});
+                    .is("kernel_shape", {3, 2})
+                    .is("strides", {2, 1})
+                    .is("pads", {1, 1, 1, 0});
     if (kind == 2) node.i("count_include_pad", 1);
     g.output("y");
     const auto pack = packed(g);
@@ -155,11 +159,13 @@ TEST_CASE("nearest resize by scales, and by sizes that come from a shape", "[ope
       g.ints("k", {1, 1, 2, 3});
       g.node("Mul", {"s", "k"}, "sizes");
       g.node("Resize", {"x", "", "", "sizes"}, "y")
-          .s("coordinate_transformation_mode", "asymmetric").s("nearest_mode", "floor");
+          .s("coordinate_transformation_mode", "asymmetric")
+          .s("nearest_mode", "floor");
     } else {
       g.floats("scales", {4}, {1, 1, 2, 3});
       g.node("Resize", {"x", "roi", "scales"}, "y")
-          .s("coordinate_transformation_mode", "asymmetric").s("nearest_mode", "floor");
+          .s("coordinate_transformation_mode", "asymmetric")
+          .s("nearest_mode", "floor");
     }
     g.output("y");
     const auto pack = packed(g);
@@ -205,7 +211,8 @@ TEST_CASE("concat, elementwise stretching and a matrix product", "[operators]") 
           }
           e[o] = std::exp(sum);
         }
-        for (int o = 0; o < 2; ++o) REQUIRE(relative(y.at(n, h, q, o), e[o] / (e[0] + e[1])) < 1e-6);
+        for (int o = 0; o < 2; ++o)
+          REQUIRE(relative(y.at(n, h, q, o), e[o] / (e[0] + e[1])) < 1e-6);
       }
   }
 }

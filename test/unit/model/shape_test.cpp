@@ -32,72 +32,75 @@ TEST_CASE("shape chains of every operator end in the same numbers", "[shape]") {
   const std::vector<int> same{2, 4, 12, 3};
   SECTION("gather and concat") {
     CHECK(reshaped(13, [](OnnxBuilder& g) {
-      g.ints("i", {0, 2, 3});
-      g.ints("c", {-1});
-      g.node("Gather", {"s", "i"}, "p");
-      return std::string(g.node("Concat", {"p", "c"}, "q").i("axis", 0));
-    }) == same);
+            g.ints("i", {0, 2, 3});
+            g.ints("c", {-1});
+            g.node("Gather", {"s", "i"}, "p");
+            return std::string(g.node("Concat", {"p", "c"}, "q").i("axis", 0));
+          }) == same);
   }
   SECTION("scalar gather and unsqueeze, both editions of the axes") {
     for (const int opset : {11, 13}) {
-      CHECK(reshaped(opset, [opset](OnnxBuilder& g) {
-        g.ints("two", {2}, true);
-        g.ints("zero", {0});
-        g.ints("head", {0});
-        g.ints("tail", {12, 3});
-        g.node("Gather", {"s", "two"}, "h");
-        if (opset == 13) {
-          g.node("Unsqueeze", {"h", "zero"}, "hv");
-        } else {
-          g.node("Unsqueeze", {"h"}, "hv").is("axes", {0});
-        }
-        return std::string(g.node("Concat", {"head", "hv", "tail"}, "q").i("axis", 0));
-      }, {-1, 3, -1, 12}) == same);
+      CHECK(reshaped(opset,
+                     [opset](OnnxBuilder& g) {
+                       g.ints("two", {2}, true);
+                       g.ints("zero", {0});
+                       g.ints("head", {0});
+                       g.ints("tail", {12, 3});
+                       g.node("Gather", {"s", "two"}, "h");
+                       if (opset == 13) {
+                         g.node("Unsqueeze", {"h", "zero"}, "hv");
+                       } else {
+                         g.node("Unsqueeze", {"h"}, "hv").is("axes", {0});
+                       }
+                       return std::string(
+                           g.node("Concat", {"head", "hv", "tail"}, "q").i("axis", 0));
+                     },
+                     {-1, 3, -1, 12}) == same);
     }
   }
   SECTION("slices by attribute and by input, with steps") {
     CHECK(reshaped(9, [](OnnxBuilder& g) {
-      g.node("Slice", {"s"}, "hw").is("axes", {0}).is("starts", {2}).is("ends", {1000});
-      g.ints("n", {0});
-      g.ints("c", {3});
-      return std::string(g.node("Concat", {"n", "hw", "c"}, "q").i("axis", 0));
-    }) == same);
+            g.node("Slice", {"s"}, "hw").is("axes", {0}).is("starts", {2}).is("ends", {1000});
+            g.ints("n", {0});
+            g.ints("c", {3});
+            return std::string(g.node("Concat", {"n", "hw", "c"}, "q").i("axis", 0));
+          }) == same);
     CHECK(reshaped(13, [](OnnxBuilder& g) {
-      g.ints("from", {3});
-      g.ints("to", {1});
-      g.ints("axis", {0});
-      g.ints("step", {-1});
-      g.node("Slice", {"s", "from", "to", "axis", "step"}, "wh");  // W, H
-      g.ints("back", {1, 0});
-      g.node("Gather", {"wh", "back"}, "hw");
-      g.ints("n", {0});
-      g.ints("c", {3});
-      return std::string(g.node("Concat", {"n", "hw", "c"}, "q").i("axis", 0));
-    }) == same);
+            g.ints("from", {3});
+            g.ints("to", {1});
+            g.ints("axis", {0});
+            g.ints("step", {-1});
+            g.node("Slice", {"s", "from", "to", "axis", "step"}, "wh");  // W, H
+            g.ints("back", {1, 0});
+            g.node("Gather", {"wh", "back"}, "hw");
+            g.ints("n", {0});
+            g.ints("c", {3});
+            return std::string(g.node("Concat", {"n", "hw", "c"}, "q").i("axis", 0));
+          }) == same);
   }
   SECTION("arithmetic that cancels, through floats and back") {
     CHECK(reshaped(13, [](OnnxBuilder& g) {
-      g.ints("i", {2, 3});
-      g.node("Gather", {"s", "i"}, "hw");
-      g.node("Cast", {"hw"}, "f").i("to", 1);
-      g.floats("k", {}, {0.5F});
-      g.node("Mul", {"f", "k"}, "half");
-      g.node("Add", {"half", "half"}, "whole");
-      g.node("Floor", {"whole"}, "floor");
-      g.node("Cast", {"floor"}, "back").i("to", 7);
-      g.ints("seven", {7}, true);
-      g.node("Mul", {"back", "seven"}, "m");
-      g.node("Div", {"m", "seven"}, "d");
-      g.node("Sub", {"d", "seven"}, "e");
-      g.node("Add", {"e", "seven"}, "hw2");
-      g.ints("n", {0});
-      g.ints("c", {3});
-      return std::string(g.node("Concat", {"n", "hw2", "c"}, "q").i("axis", 0));
-    }) == same);
+            g.ints("i", {2, 3});
+            g.node("Gather", {"s", "i"}, "hw");
+            g.node("Cast", {"hw"}, "f").i("to", 1);
+            g.floats("k", {}, {0.5F});
+            g.node("Mul", {"f", "k"}, "half");
+            g.node("Add", {"half", "half"}, "whole");
+            g.node("Floor", {"whole"}, "floor");
+            g.node("Cast", {"floor"}, "back").i("to", 7);
+            g.ints("seven", {7}, true);
+            g.node("Mul", {"back", "seven"}, "m");
+            g.node("Div", {"m", "seven"}, "d");
+            g.node("Sub", {"d", "seven"}, "e");
+            g.node("Add", {"e", "seven"}, "hw2");
+            g.ints("n", {0});
+            g.ints("c", {3});
+            return std::string(g.node("Concat", {"n", "hw2", "c"}, "q").i("axis", 0));
+          }) == same);
   }
   SECTION("a fixed height needs no chain at all") {
-    CHECK(reshaped(13, [](OnnxBuilder& g) { return g.ints("c", {0, 4, -1, 3}); },
-                   {-1, 3, 4, -1}) == same);
+    CHECK(reshaped(13, [](OnnxBuilder& g) { return g.ints("c", {0, 4, -1, 3}); }, {-1, 3, 4, -1}) ==
+          same);
   }
 }
 
@@ -107,7 +110,8 @@ TEST_CASE("sizes that must agree become requirements with a reason", "[shape]") 
   g.node("Conv", {"x", "w"}, "d").is("strides", {2, 2}).is("pads", {1, 1, 1, 1});
   g.floats("scales", {4}, {1, 1, 2, 2});
   g.node("Resize", {"d", "", "scales"}, "u")
-      .s("coordinate_transformation_mode", "asymmetric").s("nearest_mode", "floor");
+      .s("coordinate_transformation_mode", "asymmetric")
+      .s("nearest_mode", "floor");
   g.floats("v", {4, 3, 1, 1}, Numbers(2).floats(12));
   g.node("Conv", {"x", "v"}, "side");
   g.node("Add", {"side", "u"}, "y");

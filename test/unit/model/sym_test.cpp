@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sym.hpp"
 #include "pack_error.hpp"
 #include "pack_helpers.hpp"
-#include "sym.hpp"
 
 #include <functional>
 
@@ -38,14 +38,20 @@ Both random_expression(SymContext& s, Numbers& r, int depth) {
   const Both a = random_expression(s, r, depth - 1), b = random_expression(s, r, depth - 1);
   const std::int64_t d = 1 + r.next() % 9;
   switch (r.next() % 7) {
-    case 0: return {s.add(a.sym, b.sym), [=](const Env& e) { return a.plain(e) + b.plain(e); }};
-    case 1: return {s.sub(a.sym, b.sym), [=](const Env& e) { return a.plain(e) - b.plain(e); }};
-    case 2: return {s.mul(a.sym, d), [=](const Env& e) { return a.plain(e) * d; }};
-    case 3: return {s.floor_div(a.sym, d), [=](const Env& e) { return floor_of(a.plain(e), d); }};
+    case 0:
+      return {s.add(a.sym, b.sym), [=](const Env& e) { return a.plain(e) + b.plain(e); }};
+    case 1:
+      return {s.sub(a.sym, b.sym), [=](const Env& e) { return a.plain(e) - b.plain(e); }};
+    case 2:
+      return {s.mul(a.sym, d), [=](const Env& e) { return a.plain(e) * d; }};
+    case 3:
+      return {s.floor_div(a.sym, d), [=](const Env& e) { return floor_of(a.plain(e), d); }};
     case 4:
       return {s.ceil_div(a.sym, d), [=](const Env& e) { return -floor_of(-a.plain(e), d); }};
-    case 5: return {s.min(a.sym, b.sym), [=](const Env& e) { return std::min(a.plain(e), b.plain(e)); }};
-    default: return {s.max(a.sym, b.sym), [=](const Env& e) { return std::max(a.plain(e), b.plain(e)); }};
+    case 5:
+      return {s.min(a.sym, b.sym), [=](const Env& e) { return std::min(a.plain(e), b.plain(e)); }};
+    default:
+      return {s.max(a.sym, b.sym), [=](const Env& e) { return std::max(a.plain(e), b.plain(e)); }};
   }
 }
 
