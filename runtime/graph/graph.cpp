@@ -11,6 +11,7 @@
 #include "graph/kernel_runner.hpp"
 #include "graph/lru.hpp"
 #include "graph/plan.hpp"
+#include "loader/guard.hpp"
 #include "spirkiln/spirkiln.hpp"
 
 namespace spirkiln {
@@ -42,7 +43,10 @@ struct Graph::State {
 
   State(Device d, Model m, Table t) : device(std::move(d)), model(std::move(m)), table(std::move(t)) {}
 
+  static Result<std::shared_ptr<State>> create(const Device& device, const Model& model,
+                                               const GraphOptions& options);
   Status upload_weights();
+  Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings);
   Result<Plan*> plan_for(const InputShape& shape, RunTimings* timings);
   Status prepare(Plan* plan);
 };
@@ -83,8 +87,9 @@ Status Graph::State::prepare(Plan* plan) {
   return Ok{};
 }
 
-Result<Graph> Graph::create(const Device& device, const Model& model,
-                            const GraphOptions& options) {
+Result<std::shared_ptr<Graph::State>> Graph::State::create(const Device& device,
+                                                           const Model& model,
+                                                           const GraphOptions& options) {
   auto table = open_table();
   if (!table) return std::move(table).error();
   std::string variant = options.variant;
@@ -102,13 +107,23 @@ Result<Graph> Graph::create(const Device& device, const Model& model,
   state->executor = *std::move(executor);
   state->plans.set_capacity(std::max<std::size_t>(options.max_plans, 1));
   if (auto s = state->upload_weights(); !s) return std::move(s).error();
+  return state;
+}
+
+Result<Graph> Graph::create(const Device& device, const Model& model,
+                            const GraphOptions& options) {
+  auto state = guarded([&] { return State::create(device, model, options); });
+  if (!state) return std::move(state).error();
   Graph graph;
-  graph.state_ = std::move(state);
+  graph.state_ = *std::move(state);
   return graph;
 }
 
 Result<std::vector<TensorF32>> Graph::run(const Pictures& pictures, RunTimings* timings) {
-  State& s = *state_;
+  return guarded([&] { return state_->run(pictures, timings); });
+}
+
+Result<std::vector<TensorF32>> Graph::State::run(const Pictures& pictures, RunTimings* timings) {
   if (timings != nullptr) *timings = {};
   const InputShape shape{pictures.n, pictures.h, pictures.w};
   // Each is below 2^24 when tensor_shapes lets it pass; the sizes are compared without overflow.
@@ -122,20 +137,20 @@ Result<std::vector<TensorF32>> Graph::run(const Pictures& pictures, RunTimings* 
                      std::to_string(shape.w) + " need n * h * w * 4 bytes, there are " +
                      std::to_string(pictures.bytes.size())};
   }
-  const std::lock_guard lock(s.mutex);
-  auto plan = s.plan_for(shape, timings);
+  const std::lock_guard lock(mutex);
+  auto plan = plan_for(shape, timings);
   if (!plan) return std::move(plan).error();
   const PlannedGraph& planned = (*plan)->planned;
 
   auto begin = Clock::now();
-  std::memcpy(s.executor->mapped(Home::kUpload).data() + planned.upload_offset,
+  std::memcpy(executor->mapped(Home::kUpload).data() + planned.upload_offset,
               pictures.bytes.data(), pictures.bytes.size());
   const double upload_ms = ms_since(begin);
-  auto gpu_ms = s.executor->run(*(*plan)->recording);
+  auto gpu_ms = executor->run(*(*plan)->recording);
   if (!gpu_ms) return std::move(gpu_ms).error();
   begin = Clock::now();
   std::vector<TensorF32> outputs;
-  const auto mapped = s.executor->mapped(Home::kDownload);
+  const auto mapped = executor->mapped(Home::kDownload);
   for (const PlannedOutput& o : planned.outputs) {
     TensorF32 t;
     t.n = o.dims.n;

@@ -7,6 +7,7 @@
 
 #include <xxhash.h>
 
+#include "loader/guard.hpp"
 #include "table/checked_bytes.hpp"
 #include "table/read_file.hpp"
 
@@ -90,9 +91,7 @@ Status Model::State::parse() {
   }
   const auto body = std::span(bytes).subspan(sizeof(ModelHeader));
   if (XXH3_64bits(body.data(), body.size()) != header.checksum) return corrupt("checksum");
-  for (const auto& check : {&State::parse_sections}) {
-    if (auto s = (this->*check)(); !s) return s;
-  }
+  if (auto s = parse_sections(); !s) return s;
   for (const auto& check :
        {&State::check_exprs, &State::check_tensors, &State::check_consts, &State::check_nodes}) {
     if (auto s = (this->*check)(); !s) return s;
@@ -258,17 +257,19 @@ Status Model::State::check_nodes() const {
 }
 
 Result<Model> Model::from_bytes(std::vector<std::byte> bytes, std::string name) {
-  auto state = std::make_shared<State>();
-  state->bytes = std::move(bytes);
-  state->origin = std::move(name);
-  if (auto s = state->parse(); !s) return std::move(s).error();
-  Model model;
-  model.state_ = std::move(state);
-  return model;
+  return guarded([&]() -> Result<Model> {
+    auto state = std::make_shared<State>();
+    state->bytes = std::move(bytes);
+    state->origin = std::move(name);
+    if (auto s = state->parse(); !s) return std::move(s).error();
+    Model model;
+    model.state_ = std::move(state);
+    return model;
+  });
 }
 
 Result<Model> Model::open(const std::string& path) {
-  auto bytes = read_file(path, kMaxPackBytes);
+  auto bytes = guarded([&] { return read_file(path, kMaxPackBytes); });
   if (!bytes) return std::move(bytes).error();
   return from_bytes(*std::move(bytes), path);
 }

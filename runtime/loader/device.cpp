@@ -7,6 +7,7 @@
 
 #include "graph/pipelines.hpp"
 #include "loader/features.hpp"
+#include "loader/guard.hpp"
 
 namespace spirkiln {
 namespace {
@@ -108,7 +109,9 @@ Result<Candidate*> choose(std::vector<Candidate>& all, const DeviceOptions& opti
 
 }  // namespace
 
-Result<std::vector<DeviceInfo>> list_devices(const MessageCallback& message) {
+namespace {
+
+Result<std::vector<DeviceInfo>> all_infos(const MessageCallback& message) {
   auto instance = Instance::create(false, message);
   if (!instance) return std::move(instance).error();
   auto all = candidates(**instance);
@@ -118,7 +121,7 @@ Result<std::vector<DeviceInfo>> list_devices(const MessageCallback& message) {
   return infos;
 }
 
-Result<Device> Device::open(const DeviceOptions& options) {
+Result<std::shared_ptr<Device::State>> open_state(const DeviceOptions& options) {
   auto instance =
       Instance::create(options.validation || validation_in_environment(), options.message);
   if (!instance) return std::move(instance).error();
@@ -128,7 +131,7 @@ Result<Device> Device::open(const DeviceOptions& options) {
   auto chosen = choose(*all, options);
   if (!chosen) return std::move(chosen).error();
 
-  auto state = std::make_shared<State>();
+  auto state = std::make_shared<Device::State>();
   state->instance = *instance;
   state->physical = (*chosen)->handle;
   state->caps = (*chosen)->caps;
@@ -190,8 +193,20 @@ Result<Device> Device::open(const DeviceOptions& options) {
   state->f.vkGetDeviceQueue(state->device, state->queue_family, 0, &state->queue);
   state->pipelines = PipelineStore::create(*state);
 
+  return state;
+}
+
+}  // namespace
+
+Result<std::vector<DeviceInfo>> list_devices(const MessageCallback& message) {
+  return guarded([&] { return all_infos(message); });
+}
+
+Result<Device> Device::open(const DeviceOptions& options) {
+  auto state = guarded([&] { return open_state(options); });
+  if (!state) return std::move(state).error();
   Device device;
-  device.state_ = std::move(state);
+  device.state_ = *std::move(state);
   return device;
 }
 

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C interface over the C++ one.
+#include "spirkiln/spirkiln.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "loader/guard.hpp"
+#include "spirkiln/spirkiln.hpp"
+
+struct spirkiln_device {
+  spirkiln::Device device;
+};
+struct spirkiln_model {
+  spirkiln::Model model;
+};
+struct spirkiln_graph {
+  spirkiln::Graph graph;
+};
+struct spirkiln_outputs {
+  std::vector<spirkiln::TensorF32> tensors;
+};
+
+namespace {
+
+using spirkiln::Error;
+using spirkiln::ErrorCode;
+using spirkiln::Result;
+
+void put_text(char* out, std::size_t bytes, std::string_view text) {
+  if (out == nullptr || bytes == 0) return;
+  const std::size_t n = std::min(text.size(), bytes - 1);
+  std::memcpy(out, text.data(), n);
+  out[n] = '\0';
+}
+
+struct ErrorText {
+  char* text;
+  std::size_t bytes;
+};
+
+spirkiln_status fail(const Error& error, const ErrorText& out) {
+  put_text(out.text, out.bytes, error.message);
+  return static_cast<spirkiln_status>(error.code);
+}
+
+spirkiln_status fail(const char* message, const ErrorText& out) {
+  return fail(Error{ErrorCode::kInvalidArgument, message}, out);
+}
+
+// Moves the value into a new handle.
+template <typename Handle, typename T>
+spirkiln_status give(Result<T> result, Handle** handle, const ErrorText& out) {
+  if (!result) return fail(result.error(), out);
+  *handle = new (std::nothrow) Handle{*std::move(result)};
+  if (*handle != nullptr) return SPIRKILN_OK;
+  return fail(Error{ErrorCode::kOutOfMemory, "the host has no memory left"}, out);
+}
+
+std::string text_or_empty(const char* text) { return text != nullptr ? text : ""; }
+
+void put_info(const spirkiln::DeviceInfo& from, spirkiln_device_info* to) {
+  *to = {};
+  to->index = from.index;
+  put_text(to->name, sizeof to->name, from.name);
+  put_text(to->driver, sizeof to->driver, from.driver);
+  put_text(to->type, sizeof to->type, from.type);
+  to->api_version = from.api_version;
+  to->vendor_id = from.vendor_id;
+  to->device_id = from.device_id;
+  to->subgroup_size = from.subgroup_size;
+  to->device_local_bytes = from.device_local_bytes;
+  to->storage16 = from.storage16;
+  to->float16 = from.float16;
+  to->uniform_storage16 = from.uniform_storage16;
+  to->int16 = from.int16;
+  to->int64 = from.int64;
+}
+
+}  // namespace
+
+const char* spirkiln_version(void) { return SPIRKILN_VERSION; }
+
+const char* spirkiln_status_name(spirkiln_status status) {
+  static constexpr const char* kNames[] = {
+      "ok",        "invalid argument", "input or output", "corrupt data", "unsupported",
+      "no Vulkan", "no variant",       "out of memory",   "Vulkan error", "not finite"};
+  const auto i = static_cast<std::size_t>(status);
+  return i < std::size(kNames) ? kNames[i] : "unknown status";
+}
+
+spirkiln_status spirkiln_list_devices(spirkiln_device_info* infos, uint32_t capacity,
+                                      uint32_t* count, char* error, size_t error_bytes) {
+  const ErrorText text{error, error_bytes};
+  if (count == nullptr || (infos == nullptr && capacity > 0)) {
+    return fail("spirkiln_list_devices: count, or infos with a capacity, is NULL", text);
+  }
+  *count = 0;
+  auto list = spirkiln::list_devices();
+  if (!list) return fail(list.error(), text);
+  *count = static_cast<uint32_t>(list->size());
+  for (uint32_t i = 0; i < std::min(capacity, *count); ++i) put_info((*list)[i], &infos[i]);
+  return SPIRKILN_OK;
+}
+
+spirkiln_status spirkiln_device_open(const spirkiln_device_options* options,
+                                     spirkiln_device** device, char* error, size_t error_bytes) {
+  const ErrorText text{error, error_bytes};
+  if (device == nullptr) return fail("spirkiln_device_open: device is NULL", text);
+  *device = nullptr;
+  if (options != nullptr && options->struct_bytes != sizeof *options) {
+    return fail("spirkiln_device_open: struct_bytes is not sizeof(spirkiln_device_options)", text);
+  }
+  return give(spirkiln::guarded([&]() -> Result<spirkiln::Device> {
+                spirkiln::DeviceOptions o;
+                if (options != nullptr) {
+                  if (options->index >= 0) o.index = static_cast<uint32_t>(options->index);
+                  o.name = text_or_empty(options->name);
+                  o.validation = options->validation != 0;
+                  if (options->message != nullptr) {
+                    o.message = [call = options->message, user = options->message_user](
+                                    spirkiln::Severity s, std::string_view m) {
+                      call(static_cast<int>(s), std::string(m).c_str(), user);
+                    };
+                  }
+                }
+                return spirkiln::Device::open(o);
+              }),
+              device, text);
+}
+
+void spirkiln_device_close(spirkiln_device* device) { delete device; }
+
+spirkiln_status spirkiln_device_get_info(const spirkiln_device* device,
+                                         spirkiln_device_info* info) {
+  if (device == nullptr || info == nullptr) return SPIRKILN_INVALID_ARGUMENT;
+  put_info(device->device.info(), info);
+  return SPIRKILN_OK;
+}
+
+uint64_t spirkiln_device_validation_messages(const spirkiln_device* device) {
+  return device != nullptr ? device->device.validation_message_count() : 0;
+}
+
+spirkiln_status spirkiln_model_open(const char* path, spirkiln_model** model, char* error,
+                                    size_t error_bytes) {
+  const ErrorText text{error, error_bytes};
+  if (path == nullptr || model == nullptr) {
+    return fail("spirkiln_model_open: path or model is NULL", text);
+  }
+  *model = nullptr;
+  return give(spirkiln::guarded([&] { return spirkiln::Model::open(path); }), model, text);
+}
+
+spirkiln_status spirkiln_model_from_memory(const void* bytes, size_t size, const char* name,
+                                           spirkiln_model** model, char* error,
+                                           size_t error_bytes) {
+  const ErrorText text{error, error_bytes};
+  if (model == nullptr || (bytes == nullptr && size > 0)) {
+    return fail("spirkiln_model_from_memory: bytes or model is NULL", text);
+  }
+  *model = nullptr;
+  return give(spirkiln::guarded([&] {
+                const auto* begin = static_cast<const std::byte*>(bytes);
+                return spirkiln::Model::from_bytes(std::vector<std::byte>(begin, begin + size),
+                                                   name != nullptr ? name : "model");
+              }),
+              model, text);
+}
+
+void spirkiln_model_close(spirkiln_model* model) { delete model; }
+
+spirkiln_status spirkiln_graph_create(spirkiln_device* device, spirkiln_model* model,
+                                      const spirkiln_graph_options* options,
+                                      spirkiln_graph** graph, char* error, size_t error_bytes) {
+  const ErrorText text{error, error_bytes};
+  if (graph == nullptr) return fail("spirkiln_graph_create: graph is NULL", text);
+  *graph = nullptr;
+  if (device == nullptr || model == nullptr) {
+    return fail("spirkiln_graph_create: device or model is NULL", text);
+  }
+  if (options != nullptr && options->struct_bytes != sizeof *options) {
+    return fail("spirkiln_graph_create: struct_bytes is not sizeof(spirkiln_graph_options)", text);
+  }
+  return give(spirkiln::guarded([&] {
+                spirkiln::GraphOptions o;
+                if (options != nullptr) {
+                  o.variant = text_or_empty(options->variant);
+                  if (options->max_plans != 0) o.max_plans = options->max_plans;
+                }
+                return spirkiln::Graph::create(device->device, model->model, o);
+              }),
+              graph, text);
+}
+
+void spirkiln_graph_close(spirkiln_graph* graph) { delete graph; }
+
+uint64_t spirkiln_graph_device_bytes(const spirkiln_graph* graph) {
+  return graph != nullptr ? graph->graph.device_bytes() : 0;
+}
+
+spirkiln_status spirkiln_graph_run(spirkiln_graph* graph, uint32_t n, uint32_t h, uint32_t w,
+                                   const uint8_t* pixels, size_t size, spirkiln_outputs** outputs,
+                                   spirkiln_timings* timings, char* error, size_t error_bytes) {
+  const ErrorText text{error, error_bytes};
+  if (timings != nullptr) *timings = {};
+  if (outputs == nullptr) return fail("spirkiln_graph_run: outputs is NULL", text);
+  *outputs = nullptr;
+  if (graph == nullptr || (pixels == nullptr && size > 0)) {
+    return fail("spirkiln_graph_run: graph or pixels is NULL", text);
+  }
+  spirkiln::RunTimings t;
+  const spirkiln_status status =
+      give(graph->graph.run({n, h, w, {pixels, size}}, &t), outputs, text);
+  if (status == SPIRKILN_OK && timings != nullptr) {
+    *timings = {t.plan_ms, t.upload_ms, t.gpu_ms, t.download_ms, t.dispatches};
+  }
+  return status;
+}
+
+uint32_t spirkiln_outputs_count(const spirkiln_outputs* outputs) {
+  return outputs != nullptr ? static_cast<uint32_t>(outputs->tensors.size()) : 0;
+}
+
+spirkiln_status spirkiln_outputs_get(const spirkiln_outputs* outputs, uint32_t index,
+                                     spirkiln_tensor* tensor) {
+  if (tensor == nullptr) return SPIRKILN_INVALID_ARGUMENT;
+  *tensor = {};
+  if (outputs == nullptr || index >= outputs->tensors.size()) return SPIRKILN_INVALID_ARGUMENT;
+  const spirkiln::TensorF32& t = outputs->tensors[index];
+  *tensor = {t.n, t.h, t.w, t.c, t.values.data(), t.values.size()};
+  return SPIRKILN_OK;
+}
+
+void spirkiln_outputs_close(spirkiln_outputs* outputs) { delete outputs; }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// No exception leaves the library: what the standard library throws becomes an Error here.
+#pragma once
+
+#include <exception>
+#include <new>
+#include <string>
+
+#include "spirkiln/result.hpp"
+
+namespace spirkiln {
+
+template <typename Function>
+auto guarded(Function&& function) -> decltype(function()) {
+  try {
+    return function();
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::kOutOfMemory, "the host has no memory left"};
+  } catch (const std::exception& e) {
+    return Error{ErrorCode::kUnsupported, std::string("unexpected: ") + e.what()};
+  }
+}
+
+}  // namespace spirkiln
