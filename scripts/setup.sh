@@ -127,7 +127,7 @@ source_entry_for() {
     /etc/apt/sources.list.d/*.sources; do
     if [[ -r $file ]]; then files+=("$file"); fi
   done
-  if ((${#files[@]} == 0)); then return 0; fi
+  if ((${#files[@]} == 0)); then return 1; fi
   awk -v suite="$1" -v wanted="$2" '
     function has(list, word,   parts, n, i) {
       n = split(list, parts, /[ \t]+/)
@@ -135,7 +135,7 @@ source_entry_for() {
       return 0
     }
     function add(types, uris, suites, components, signed_by, rest) {
-      if (!has(types, "deb")) return
+      if (!has(types, "deb") || uris ~ /cdrom:/) return
       if (has(suites, wanted)) found = 1
       if (has(suites, suite) && entry == "") {
         entry = "Types: deb\nURIs:" uris "\nSuites: " wanted "\nComponents: main\n"
