@@ -22,8 +22,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uintmax_t kMaxCacheBytes = std::uintmax_t{512} << 20;
-// Raise it when the same inputs come to other outputs without a new version.
-constexpr int kOutputRevision = 1;
 
 struct Kernel {
   const KernelManifest* manifest = nullptr;
@@ -66,10 +64,10 @@ std::string input_listing(const std::vector<fs::path>& inputs) {
 }
 
 std::string settings_line(const BakeOptions& options) {
-  std::string all = fmt::format(
-      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n", kOutputRevision, tool_versions(), options.name,
-      options.out_dir.string(), static_cast<int>(options.embed),
-      options.depfile ? options.depfile->string() : "", options.glsl ? options.glsl->string() : "");
+  std::string all = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", program_fingerprint(), options.name,
+                                options.out_dir.string(), static_cast<int>(options.embed),
+                                options.depfile ? options.depfile->string() : "",
+                                options.glsl ? options.glsl->string() : "");
   for (const fs::path& folder : options.include_folders) all += folder.string() + "\n";
   for (const fs::path& input : options.inputs) all += input.string() + "\n";
   all += input_listing(options.inputs);
@@ -109,9 +107,10 @@ Result<std::vector<Kernel>> load_kernels(const BakeOptions& options,
   for (std::size_t m = 0; m < manifests.size(); ++m) {
     const auto glsl = options.glsl ? options.glsl : find_glsl_folder(manifests[m].path);
     if (!glsl) {
-      add_error(fmt::format("no folder 'glsl' with dialect/dialect.glsl above '{}'; name one with "
-                            "--glsl",
-                            manifests[m].path.string()));
+      add_error(
+          fmt::format("no folder 'glsl' with dialect/dialect.glsl above '{}'; name one with "
+                      "--glsl",
+                      manifests[m].path.string()));
       continue;
     }
     const fs::path dialect = *glsl / "dialect" / "dialect.glsl";
@@ -149,9 +148,8 @@ Result<std::vector<Kernel>> load_kernels(const BakeOptions& options,
     }
   }
   if (!errors.empty()) return Error{ErrorCode::kInvalidArgument, errors};
-  std::sort(kernels.begin(), kernels.end(), [](const Kernel& a, const Kernel& b) {
-    return a.manifest->name < b.manifest->name;
-  });
+  std::sort(kernels.begin(), kernels.end(),
+            [](const Kernel& a, const Kernel& b) { return a.manifest->name < b.manifest->name; });
   return kernels;
 }
 
@@ -192,8 +190,8 @@ void compile_jobs(const std::vector<Kernel>& kernels, std::vector<Job>& jobs, un
   parallel_for(first.size(), threads, [&](std::size_t i) {
     const Job& job = jobs[first[i]];
     const Kernel& kernel = kernels[job.kernel];
-    outcomes[i] = compile_kernel({job.text, kernel.source->path.string(),
-                                  kernel.manifest->optimise, kernel.manifest->target},
+    outcomes[i] = compile_kernel({job.text, kernel.source->path.string(), kernel.manifest->optimise,
+                                  kernel.manifest->target},
                                  job.key, cache, sources);
   });
   stats.texts = first.size();
@@ -239,10 +237,9 @@ void explain(const std::vector<Kernel>& kernels, const PackedTable& table,
     const Expansion& expansion = kernels[k].expansion;
     for (std::size_t v = 0; v < expansion.variants.size(); ++v) {
       const std::string& into = table.merged_into[k][v];
-      message(Severity::kInfo, into.empty()
-                                   ? fmt::format("kept {}", expansion.variants[v].name)
-                                   : fmt::format("merged {} into {}", expansion.variants[v].name,
-                                                 into));
+      message(Severity::kInfo,
+              into.empty() ? fmt::format("kept {}", expansion.variants[v].name)
+                           : fmt::format("merged {} into {}", expansion.variants[v].name, into));
     }
     for (const Pruned& pruned : expansion.pruned) {
       message(Severity::kInfo, fmt::format("pruned {} by {}", pruned.variant, pruned.rule));
@@ -355,16 +352,18 @@ Result<BakeStats> bake(const BakeOptions& options, const MessageCallback& messag
                [&](std::size_t i) { preprocess_job(kernels[jobs[i].kernel], jobs[i], sources); });
   compile_jobs(kernels, jobs, threads, cache, sources, stats);
   if (const std::size_t failed = report(kernels, jobs, message); failed != 0) {
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("{} of {} kernels failed; nothing was written", failed,
-                             kernels.size())};
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} of {} kernels failed; nothing was written", failed, kernels.size())};
   }
 
   std::vector<PackKernel> packing(kernels.size());
   for (std::size_t k = 0; k < kernels.size(); ++k) {
-    packing[k] = {kernels[k].manifest->name, kernels[k].family,
+    packing[k] = {kernels[k].manifest->name,
+                  kernels[k].family,
                   static_cast<std::uint32_t>(kernels[k].source->hash),
-                  kernels[k].expansion.variants, {}};
+                  kernels[k].expansion.variants,
+                  {}};
   }
   for (const Job& job : jobs) packing[job.kernel].blobs.push_back(job.blob);
   auto table = pack_table(options.name, tool_versions(), packing, threads, cache);

@@ -20,10 +20,10 @@ struct BakeOptions {
   std::filesystem::path out_dir;              // made where it is missing
   std::optional<std::filesystem::path> depfile;
   std::optional<std::filesystem::path> cache;  // nothing: no cache
-  std::optional<std::filesystem::path> glsl;   // folder with dialect/ and kernels/; else searched
+  std::optional<std::filesystem::path> glsl;  // folder with dialect/ and kernels/; else searched
   std::vector<std::filesystem::path> include_folders;
   EmbedForm embed = EmbedForm::kIncbin;
-  unsigned jobs = 0;     // 0: one a processor
+  unsigned jobs = 0;  // 0: one a processor
   bool explain = false;  // say what was kept, pruned and merged, as kInfo messages
 };
 
@@ -33,9 +33,9 @@ struct BakeStats {
   std::size_t kernels = 0;
   std::size_t variants = 0;
   std::size_t pruned = 0;
-  std::size_t texts = 0;       // distinct expanded texts
+  std::size_t texts = 0;  // distinct expanded texts
   std::size_t cache_hits = 0;  // of those
-  std::size_t compiled = 0;    // of those
+  std::size_t compiled = 0;  // of those
   std::size_t unique_blobs = 0;
   std::uint64_t raw_bytes = 0;
   std::uint64_t unique_bytes = 0;

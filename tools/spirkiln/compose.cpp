@@ -48,7 +48,8 @@ Composed compose(const SourceFile& kernel, const Variant& variant) {
   std::string out(text.substr(0, body));
   // For #include and for file names in #line.
   out += "#extension GL_GOOGLE_include_directive : require\n";
-  for (const auto& [name, value] : variant.macros) out += fmt::format("#define {} {}\n", name, value);
+  for (const auto& [name, value] : variant.macros)
+    out += fmt::format("#define {} {}\n", name, value);
   out += fmt::format("#include \"{}\"\n", kDialectInclude);
   // A file name cannot hold a quote in a directive; only messages would suffer.
   std::string shown = kernel.path.string();

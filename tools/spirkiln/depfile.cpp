@@ -19,7 +19,8 @@ Result<std::string> escape(const std::filesystem::path& path) {
       out += "$$";
     } else if (c == '#' || c == ' ' || c == '\t' || c == ':') {
       // Backslashes before an escaped character stand for themselves only when doubled.
-      for (std::size_t b = i; b > 0 && text[b - 1] == '\\' && c != '#' && c != ':'; --b) out += '\\';
+      for (std::size_t b = i; b > 0 && text[b - 1] == '\\' && c != '#' && c != ':'; --b)
+        out += '\\';
       out += '\\';
       out += c;
     } else {

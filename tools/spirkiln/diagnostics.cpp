@@ -20,9 +20,7 @@ std::string_view trim(std::string_view s) {
   return s;
 }
 
-bool is_word(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-}
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 // glslang writes types with runs of spaces, and include errors with a tail that says nothing new.
 std::string tidy(std::string_view text) {

@@ -17,9 +17,8 @@ namespace fs = std::filesystem;
 namespace {
 
 Error io_error(const fs::path& path, std::string_view what, int code) {
-  return Error{ErrorCode::kIo,
-               fmt::format("cannot {} '{}': {}", what, path.string(),
-                           std::generic_category().message(code))};
+  return Error{ErrorCode::kIo, fmt::format("cannot {} '{}': {}", what, path.string(),
+                                           std::generic_category().message(code))};
 }
 
 class Descriptor {
@@ -46,9 +45,9 @@ Result<std::string> normalise(const fs::path& path, std::string_view bytes) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     char c = bytes[i];
     if (c == '\0') {
-      return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("{}:{}: error: a NUL byte; this is not a text file",
-                               path.string(), line)};
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format("{}:{}: error: a NUL byte; this is not a text file", path.string(), line)};
     }
     if (c == '\r') {
       if (i + 1 < bytes.size() && bytes[i + 1] == '\n') continue;
@@ -67,7 +66,7 @@ Result<std::string> read_file(const fs::path& path, std::uintmax_t max_bytes) {
   // Not blocking, so that a named pipe is refused instead of waited for.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return io_error(path, "open", errno);
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file.get(), &info) != 0) return io_error(path, "examine", errno);
   if (!S_ISREG(info.st_mode)) {
     return Error{ErrorCode::kIo,

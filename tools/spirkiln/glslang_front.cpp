@@ -35,8 +35,7 @@ void set_environment(glslang::TShader& shader, const Target& target) {
                       static_cast<glslang::EShTargetLanguageVersion>(target.spirv));
 }
 
-void take_log(FrontResult& result, const char* log, const std::string& name,
-              SourceStore& sources) {
+void take_log(FrontResult& result, const char* log, const std::string& name, SourceStore& sources) {
   result.diagnostics = parse_glslang_log(log, sources);
   for (Diagnostic& d : result.diagnostics) {
     if (d.file.empty()) d.file = name;
@@ -70,10 +69,9 @@ FrontResult preprocess(const PreprocessInput& input, SourceStore& sources) {
   take_log(result, shader.getInfoLog(), input.name, sources);
   if (result.ok && result.text.size() > kMaxExpandedBytes) {
     result.ok = false;
-    result.diagnostics.push_back(
-        {Severity::kError, input.name, 0, 0,
-         fmt::format("expands to {} bytes, at most {} are compiled", result.text.size(),
-                     kMaxExpandedBytes)});
+    result.diagnostics.push_back({Severity::kError, input.name, 0, 0,
+                                  fmt::format("expands to {} bytes, at most {} are compiled",
+                                              result.text.size(), kMaxExpandedBytes)});
   }
   return result;
 }

@@ -16,9 +16,10 @@ struct Target {
   std::uint32_t vulkan;  // VK_API_VERSION_1_x
   std::uint32_t spirv;   // second word of a module
 };
-inline constexpr Target kTargets[] = {
-    {0x00400000, 0x00010000}, {0x00401000, 0x00010300}, {0x00402000, 0x00010500},
-    {0x00403000, 0x00010600}};
+inline constexpr Target kTargets[] = {{0x00400000, 0x00010000},
+                                      {0x00401000, 0x00010300},
+                                      {0x00402000, 0x00010500},
+                                      {0x00403000, 0x00010600}};
 
 struct PreprocessInput {
   const std::string& text;  // from compose()

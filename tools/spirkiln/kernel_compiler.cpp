@@ -14,13 +14,9 @@
 namespace spirkiln::gen {
 namespace {
 
-// Raise it with every change that makes the same text and options end in other words.
-constexpr int kPipelineRevision = 1;
-
 std::size_t target_index(const CompileRequest& request) {
-  const std::size_t asked = request.target == VulkanTarget::kAuto
-                                ? 0
-                                : static_cast<std::size_t>(request.target) - 1;
+  const std::size_t asked =
+      request.target == VulkanTarget::kAuto ? 0 : static_cast<std::size_t>(request.target) - 1;
   return std::max(asked, lowest_target(request.text));
 }
 
@@ -85,16 +81,22 @@ Diagnostic stage_error(const CompileRequest& request, std::string_view stage,
 }  // namespace
 
 std::string tool_versions() {
-  static const std::string versions =
-      fmt::format("spirkiln {}, {}, {}", SPIRKILN_VERSION, glslang_version(),
-                  spirv_tools_version());
+  static const std::string versions = fmt::format("spirkiln {}, {}, {}", SPIRKILN_VERSION,
+                                                  glslang_version(), spirv_tools_version());
   return versions;
 }
 
+std::string program_fingerprint() {
+  static const std::string fingerprint = [] {
+    const auto self = read_file("/proc/self/exe", std::uintmax_t{1} << 30);
+    return fmt::format("{} {:016x}", tool_versions(), self.ok() ? hash_bytes(*self) : 0);
+  }();
+  return fingerprint;
+}
+
 std::string compile_key(const CompileRequest& request) {
-  std::string bytes =
-      fmt::format("{}\n{}\n{}\n{}\n", tool_versions(), kPipelineRevision,
-                  static_cast<int>(request.optimise), target_index(request));
+  std::string bytes = fmt::format("{}\n{}\n{}\n", program_fingerprint(),
+                                  static_cast<int>(request.optimise), target_index(request));
   std::string_view text = request.text;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

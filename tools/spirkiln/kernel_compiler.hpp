@@ -27,14 +27,18 @@ struct CompileOutcome {
   std::vector<Diagnostic> diagnostics;
 };
 
-// Covers the tool versions, the options and the tokens of the text: not its comments, blank lines
+// Covers the program, the options and the tokens of the text: not its comments, blank lines
 // or line numbers, which leave no trace in a stripped module.
 std::string compile_key(const CompileRequest& request);
 
 CompileOutcome compile_kernel(const CompileRequest& request, const std::string& key,
                               const Cache& cache, SourceStore& sources);
 
-// Everything that a table's bytes depend on besides the sources.
+// What a table says it was made with.
 std::string tool_versions();
+
+// The versions and a hash of this program's own file: the compilers are linked in, so a rebuilt
+// generator never takes an older one's results for its own.
+std::string program_fingerprint();
 
 }  // namespace spirkiln::gen

@@ -55,36 +55,64 @@ std::string json_list(const Range& items, const Function& item) {
 
 std::string capability_name(std::uint32_t capability) {
   switch (capability) {
-    case spv::CapabilityMatrix: return "Matrix";
-    case spv::CapabilityShader: return "Shader";
-    case spv::CapabilityFloat16: return "Float16";
-    case spv::CapabilityFloat64: return "Float64";
-    case spv::CapabilityInt64: return "Int64";
-    case spv::CapabilityInt16: return "Int16";
-    case spv::CapabilityInt8: return "Int8";
-    case spv::CapabilityStorageBuffer16BitAccess: return "StorageBuffer16BitAccess";
-    case spv::CapabilityStorageUniform16: return "StorageUniform16";
-    case spv::CapabilityStoragePushConstant16: return "StoragePushConstant16";
-    case spv::CapabilityStorageBuffer8BitAccess: return "StorageBuffer8BitAccess";
+    case spv::CapabilityMatrix:
+      return "Matrix";
+    case spv::CapabilityShader:
+      return "Shader";
+    case spv::CapabilityFloat16:
+      return "Float16";
+    case spv::CapabilityFloat64:
+      return "Float64";
+    case spv::CapabilityInt64:
+      return "Int64";
+    case spv::CapabilityInt16:
+      return "Int16";
+    case spv::CapabilityInt8:
+      return "Int8";
+    case spv::CapabilityStorageBuffer16BitAccess:
+      return "StorageBuffer16BitAccess";
+    case spv::CapabilityStorageUniform16:
+      return "StorageUniform16";
+    case spv::CapabilityStoragePushConstant16:
+      return "StoragePushConstant16";
+    case spv::CapabilityStorageBuffer8BitAccess:
+      return "StorageBuffer8BitAccess";
     case spv::CapabilityUniformAndStorageBuffer8BitAccess:
       return "UniformAndStorageBuffer8BitAccess";
-    case spv::CapabilityGroupNonUniform: return "GroupNonUniform";
-    case spv::CapabilityGroupNonUniformVote: return "GroupNonUniformVote";
-    case spv::CapabilityGroupNonUniformArithmetic: return "GroupNonUniformArithmetic";
-    case spv::CapabilityGroupNonUniformBallot: return "GroupNonUniformBallot";
-    case spv::CapabilityGroupNonUniformShuffle: return "GroupNonUniformShuffle";
-    case spv::CapabilityGroupNonUniformShuffleRelative: return "GroupNonUniformShuffleRelative";
-    case spv::CapabilityGroupNonUniformClustered: return "GroupNonUniformClustered";
-    case spv::CapabilityGroupNonUniformQuad: return "GroupNonUniformQuad";
-    case spv::CapabilityVulkanMemoryModel: return "VulkanMemoryModel";
-    case spv::CapabilityImageQuery: return "ImageQuery";
-    case spv::CapabilityImage1D: return "Image1D";
-    case spv::CapabilitySampled1D: return "Sampled1D";
-    case spv::CapabilityStorageImageReadWithoutFormat: return "StorageImageReadWithoutFormat";
-    case spv::CapabilityStorageImageWriteWithoutFormat: return "StorageImageWriteWithoutFormat";
-    case spv::CapabilityStorageImageExtendedFormats: return "StorageImageExtendedFormats";
-    case 6022: return "CooperativeMatrixKHR";
-    default: return fmt::format("{}", capability);
+    case spv::CapabilityGroupNonUniform:
+      return "GroupNonUniform";
+    case spv::CapabilityGroupNonUniformVote:
+      return "GroupNonUniformVote";
+    case spv::CapabilityGroupNonUniformArithmetic:
+      return "GroupNonUniformArithmetic";
+    case spv::CapabilityGroupNonUniformBallot:
+      return "GroupNonUniformBallot";
+    case spv::CapabilityGroupNonUniformShuffle:
+      return "GroupNonUniformShuffle";
+    case spv::CapabilityGroupNonUniformShuffleRelative:
+      return "GroupNonUniformShuffleRelative";
+    case spv::CapabilityGroupNonUniformClustered:
+      return "GroupNonUniformClustered";
+    case spv::CapabilityGroupNonUniformQuad:
+      return "GroupNonUniformQuad";
+    case spv::CapabilityVulkanMemoryModel:
+      return "VulkanMemoryModel";
+    case spv::CapabilityImageQuery:
+      return "ImageQuery";
+    case spv::CapabilityImage1D:
+      return "Image1D";
+    case spv::CapabilitySampled1D:
+      return "Sampled1D";
+    case spv::CapabilityStorageImageReadWithoutFormat:
+      return "StorageImageReadWithoutFormat";
+    case spv::CapabilityStorageImageWriteWithoutFormat:
+      return "StorageImageWriteWithoutFormat";
+    case spv::CapabilityStorageImageExtendedFormats:
+      return "StorageImageExtendedFormats";
+    case 6022:
+      return "CooperativeMatrixKHR";
+    default:
+      return fmt::format("{}", capability);
   }
 }
 
@@ -142,7 +170,8 @@ std::string reflection_json(const TableView& table, const table::VariantEntry& v
       "\"blob\": {}, \"hash\": \"{:016x}\", \"bytes\": {}, \"vulkan\": \"{}\", \"spirv\": \"{}\", "
       "\"capabilities\": {}, \"extensions\": {}, \"bindings\": {}, \"specialization\": {}, "
       "\"push_bytes\": {}, \"shared_bytes\": {}, \"local_size\": {}, \"local_size_id\": {}}}",
-      json_string(table.string(v.name)), name_of(kStorageNames, static_cast<std::size_t>(v.storage)),
+      json_string(table.string(v.name)),
+      name_of(kStorageNames, static_cast<std::size_t>(v.storage)),
       v.arithmetic == table::Arithmetic::kFp16 ? "fp16" : "fp32", axis_text, v.blob, b.hash,
       b.bytes, vulkan_text(b.vulkan_version), version_text(b.spirv_version),
       json_list(table.capabilities(b),

@@ -153,15 +153,16 @@ int run_model(char** arguments) {
   arguments[0] = program.data();
   if (!code) {
     // Installed they are neighbours; in a build folder each is in its own room's folder.
-    for (const fs::path& path : {self.parent_path() / program,
-                                 self.parent_path().parent_path() / "model" / program}) {
+    for (const fs::path& path :
+         {self.parent_path() / program, self.parent_path().parent_path() / "model" / program}) {
       if (fs::is_regular_file(path, code)) ::execv(path.c_str(), arguments);
     }
   }
   ::execvp(program.c_str(), arguments);
-  return fail(fmt::format("cannot start 'spirkiln-model' ({}); it was looked for beside this "
-                          "program and on the PATH",
-                          std::strerror(errno)));
+  return fail(
+      fmt::format("cannot start 'spirkiln-model' ({}); it was looked for beside this "
+                  "program and on the PATH",
+                  std::strerror(errno)));
 }
 
 int run(int argc, char** argv) {
@@ -197,14 +198,15 @@ int run(int argc, char** argv) {
   bake_command->add_option("--glsl", bake.glsl,
                            "Folder with dialect/ and kernels/ (default: the nearest 'glsl' in or "
                            "above a manifest's folder)");
-  bake_command->add_option("-I,--include-dir", bake.options.include_folders,
-                           "Further folder for #include")
+  bake_command
+      ->add_option("-I,--include-dir", bake.options.include_folders, "Further folder for #include")
       ->allow_extra_args(false);
   bake_command->add_option("--embed", bake.embed, "Form to link: incbin, array (a .cpp) or none")
       ->check(CLI::IsMember({"incbin", "array", "none"}))
       ->capture_default_str();
-  bake_command->add_option("--time-limit", bake.time_limit,
-                           "Seconds after which a variant that still compiles ends the bake")
+  bake_command
+      ->add_option("--time-limit", bake.time_limit,
+                   "Seconds after which a variant that still compiles ends the bake")
       ->check(CLI::Range(1u, 86400u))
       ->capture_default_str();
   bake_command->add_flag("--explain", bake.options.explain,

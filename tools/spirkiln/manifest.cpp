@@ -53,8 +53,8 @@ class Parser {
     }
     for (const auto& [key, node] : root) {
       if (key.str() != "kernel") {
-        fail(key.source(), fmt::format("unknown key '{}'; a manifest holds [[kernel]] entries",
-                                       key.str()));
+        fail(key.source(),
+             fmt::format("unknown key '{}'; a manifest holds [[kernel]] entries", key.str()));
         continue;
       }
       const toml::array* kernels = node.as_array();
@@ -69,8 +69,7 @@ class Parser {
       for (const toml::node& kernel : *kernels) read_kernel(*kernel.as_table());
     }
     if (manifest_.kernels.empty() && errors_.empty()) {
-      errors_.push_back(
-          {Severity::kError, file_.path.string(), 0, 0, "no [[kernel]] entry"});
+      errors_.push_back({Severity::kError, file_.path.string(), 0, 0, "no [[kernel]] entry"});
     }
     return result();
   }
@@ -188,10 +187,11 @@ class Parser {
     }
     for (const toml::node& item : *list) {
       const auto* s = item.as_string();
-      if (s == nullptr || std::find(kVariants.begin(), kVariants.end(), s->get()) ==
-                              kVariants.end()) {
-        fail(item.source(), "expected one of \"fp32\", \"fp16p\", \"fp16pa\", \"fp16s\", "
-                            "\"fp16sa\"");
+      if (s == nullptr ||
+          std::find(kVariants.begin(), kVariants.end(), s->get()) == kVariants.end()) {
+        fail(item.source(),
+             "expected one of \"fp32\", \"fp16p\", \"fp16pa\", \"fp16s\", "
+             "\"fp16sa\"");
       } else if (std::find(out.begin(), out.end(), s->get()) != out.end()) {
         fail(item.source(), fmt::format("'{}' is listed twice", s->get()));
       } else {
@@ -215,8 +215,9 @@ class Parser {
     }
     if (std::set<std::string>(order.begin(), order.end()) !=
         std::set<std::string>(kernel.variants.begin(), kernel.variants.end())) {
-      fail(order_node->source(), fmt::format("'order' must list each variant of the kernel once: {}",
-                                             fmt::join(kernel.variants, ", ")));
+      fail(order_node->source(),
+           fmt::format("'order' must list each variant of the kernel once: {}",
+                       fmt::join(kernel.variants, ", ")));
     }
     kernel.variants = order;
   }
@@ -230,8 +231,8 @@ class Parser {
     } else if (value == "none") {
       kernel.optimise = Optimise::kNone;
     } else if (node.is_string()) {
-      fail(node.source(), fmt::format("'{}': expected \"performance\", \"size\" or \"none\"",
-                                      value));
+      fail(node.source(),
+           fmt::format("'{}': expected \"performance\", \"size\" or \"none\"", value));
     }
   }
 
@@ -286,8 +287,8 @@ class Parser {
     for (const auto& [name, value] : *table) {
       const toml::table* axis = value.as_table();
       if (axis == nullptr) {
-        fail(name.source(), fmt::format("axis '{0}' must be a table: [kernel.axes.{0}]",
-                                        name.str()));
+        fail(name.source(),
+             fmt::format("axis '{0}' must be a table: [kernel.axes.{0}]", name.str()));
       } else if (check_macro(name)) {
         read_axis(name, *axis, kernel);
       }
@@ -313,8 +314,7 @@ class Parser {
                 return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
               })) {
             fail(item.source(), "an axis value holds letters, digits and _ only");
-          } else if (std::find(axis.values.begin(), axis.values.end(), text) !=
-                     axis.values.end()) {
+          } else if (std::find(axis.values.begin(), axis.values.end(), text) != axis.values.end()) {
             fail(item.source(), fmt::format("the value '{}' is listed twice", text));
           } else {
             axis.values.push_back(std::move(text));
@@ -323,8 +323,8 @@ class Parser {
       } else if (key.str() == "default") {
         if (macro_value(node, axis.default_value)) default_node = &node;
       } else {
-        fail(key.source(), fmt::format("unknown key '{}'; an axis has 'values' and 'default'",
-                                       key.str()));
+        fail(key.source(),
+             fmt::format("unknown key '{}'; an axis has 'values' and 'default'", key.str()));
       }
     }
     if (!table.contains("values")) {

@@ -142,8 +142,8 @@ Result<PackedTable> pack_table(const std::string& name, const std::string& tool_
   std::vector<table::BindingEntry> bindings;
   std::vector<table::SpecEntry> specs;
   for (const Stored& item : stored) {
-    const auto [it, is_new] = frame_of_family.try_emplace(
-        item.family, static_cast<std::uint32_t>(raw_frames.size()));
+    const auto [it, is_new] =
+        frame_of_family.try_emplace(item.family, static_cast<std::uint32_t>(raw_frames.size()));
     if (is_new) raw_frames.emplace_back();
     std::string& frame = raw_frames[it->second];
     const Reflection& r = item.blob->reflection;
@@ -225,8 +225,8 @@ Result<PackedTable> pack_table(const std::string& name, const std::string& tool_
   std::memcpy(header.magic, table::kMagic, sizeof header.magic);
   header.version = table::kVersion;
   header.header_bytes = sizeof(table::TableHeader);
-  header.strings = writer.add_bytes(strings.bytes().data(), strings.bytes().size(),
-                                    strings.bytes().size());
+  header.strings =
+      writer.add_bytes(strings.bytes().data(), strings.bytes().size(), strings.bytes().size());
   header.kernels = writer.add(kernel_entries);
   header.variants = writer.add(variants);
   header.axis_values = writer.add(axis_values);

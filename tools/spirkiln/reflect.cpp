@@ -33,8 +33,8 @@ Status read_binding(const SpirvModule& module, const SpirvModule::Instruction& v
   const auto set = module.decoration(id, spv::DecorationDescriptorSet);
   if (!binding) return refuse("a resource without layout(binding = ...)");
   if (definition->op == spv::OpTypeArray || definition->op == spv::OpTypeRuntimeArray) {
-    return refuse(fmt::format("binding {} is an array of resources; tables know single ones",
-                              *binding));
+    return refuse(
+        fmt::format("binding {} is an array of resources; tables know single ones", *binding));
   }
   table::BindingEntry entry{};
   if (*binding > 0xffff || set.value_or(0) > 0xffff) return refuse("a binding above 65535");
@@ -45,8 +45,8 @@ Status read_binding(const SpirvModule& module, const SpirvModule::Instruction& v
   if (definition->op == spv::OpTypeStruct) {
     const bool is_storage = storage == spv::StorageClassStorageBuffer ||
                             module.decoration(type, spv::DecorationBufferBlock).has_value();
-    entry.kind = is_storage ? table::BindingKind::kStorageBuffer
-                            : table::BindingKind::kUniformBuffer;
+    entry.kind =
+        is_storage ? table::BindingKind::kStorageBuffer : table::BindingKind::kUniformBuffer;
     const auto members = static_cast<std::uint32_t>(definition->operands.size() - 1);
     bool all_readonly = members > 0;
     bool all_writeonly = members > 0;
@@ -90,7 +90,8 @@ Status read_variable(const SpirvModule& module, const SpirvModule::Instruction& 
     }
     case spv::StorageClassWorkgroup: {
       const auto size = module.size_of(pointer->operands[2], true);
-      if (!size) return refuse("cannot tell the size of a shared variable at its default constants");
+      if (!size)
+        return refuse("cannot tell the size of a shared variable at its default constants");
       shared = (shared + 15) / 16 * 16 + *size;
       return Ok{};
     }
@@ -99,8 +100,7 @@ Status read_variable(const SpirvModule& module, const SpirvModule::Instruction& 
   }
 }
 
-Status read_spec(const SpirvModule& module, const SpirvModule::Instruction& inst,
-                 Reflection& out) {
+Status read_spec(const SpirvModule& module, const SpirvModule::Instruction& inst, Reflection& out) {
   const auto id = module.decoration(inst.operands[1], spv::DecorationSpecId);
   if (!id) return Ok{};
   SpecConstant spec;
@@ -112,7 +112,7 @@ Status read_spec(const SpirvModule& module, const SpirvModule::Instruction& inst
         type->operands[1] != 32) {
       return refuse(fmt::format("specialization constant {} is not 32 bits wide", spec.id));
     }
-    spec.type = type->op == spv::OpTypeFloat  ? table::SpecType::kFloat
+    spec.type = type->op == spv::OpTypeFloat ? table::SpecType::kFloat
                 : type->operands.back() == 0 ? table::SpecType::kUint
                                              : table::SpecType::kInt;
     spec.default_bits = inst.operands[2];
@@ -131,7 +131,8 @@ void read_local_size(const SpirvModule& module, std::span<const std::uint32_t> i
     out.local_size[i] = module.evaluate(ids[i]).value_or(1);
     const auto* inst = module.definition(ids[i]);
     if (inst != nullptr && inst->op == spv::OpSpecConstant) {
-      out.local_size_id[i] = module.decoration(ids[i], spv::DecorationSpecId).value_or(table::kNone);
+      out.local_size_id[i] =
+          module.decoration(ids[i], spv::DecorationSpecId).value_or(table::kNone);
     }
   }
 }

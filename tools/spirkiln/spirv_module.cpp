@@ -122,8 +122,7 @@ Result<SpirvModule> SpirvModule::parse(const std::vector<std::uint32_t>& words) 
     const std::span operands(words.data() + at + 1, count - 1);
     if (operands.size() < least_operands(op)) return bad("an instruction is too short");
     if (const int result = result_operand(op); result >= 0) {
-      module.definitions_[operands[static_cast<std::size_t>(result)]] =
-          module.instructions_.size();
+      module.definitions_[operands[static_cast<std::size_t>(result)]] = module.instructions_.size();
     }
     if (op == spv::OpDecorate) {
       module.decorations_[operands[0]].push_back(
@@ -218,13 +217,20 @@ std::optional<std::uint32_t> SpirvModule::evaluate_operation(const Instruction& 
   // INT_MIN / -1 is undefined in SPIR-V as well as here.
   const bool divides = v[1] != 0 && !(a == INT32_MIN && b == -1);
   switch (op) {
-    case spv::OpIAdd: return v[0] + v[1];
-    case spv::OpISub: return v[0] - v[1];
-    case spv::OpIMul: return v[0] * v[1];
-    case spv::OpSNegate: return 0u - v[0];
-    case spv::OpNot: return ~v[0];
-    case spv::OpUDiv: return v[1] != 0 ? std::optional(v[0] / v[1]) : std::nullopt;
-    case spv::OpUMod: return v[1] != 0 ? std::optional(v[0] % v[1]) : std::nullopt;
+    case spv::OpIAdd:
+      return v[0] + v[1];
+    case spv::OpISub:
+      return v[0] - v[1];
+    case spv::OpIMul:
+      return v[0] * v[1];
+    case spv::OpSNegate:
+      return 0u - v[0];
+    case spv::OpNot:
+      return ~v[0];
+    case spv::OpUDiv:
+      return v[1] != 0 ? std::optional(v[0] / v[1]) : std::nullopt;
+    case spv::OpUMod:
+      return v[1] != 0 ? std::optional(v[0] % v[1]) : std::nullopt;
     case spv::OpSDiv:
       return divides ? std::optional(static_cast<std::uint32_t>(a / b)) : std::nullopt;
     case spv::OpSRem:
@@ -234,33 +240,52 @@ std::optional<std::uint32_t> SpirvModule::evaluate_operation(const Instruction& 
       const std::int32_t r = a % b;
       return static_cast<std::uint32_t>(r != 0 && (r < 0) != (b < 0) ? r + b : r);
     }
-    case spv::OpShiftLeftLogical: return v[1] < 32 ? v[0] << v[1] : 0;
-    case spv::OpShiftRightLogical: return v[1] < 32 ? v[0] >> v[1] : 0;
+    case spv::OpShiftLeftLogical:
+      return v[1] < 32 ? v[0] << v[1] : 0;
+    case spv::OpShiftRightLogical:
+      return v[1] < 32 ? v[0] >> v[1] : 0;
     case spv::OpShiftRightArithmetic:
       return static_cast<std::uint32_t>(a >> std::min<std::uint32_t>(v[1], 31));
     case spv::OpBitwiseAnd:
-    case spv::OpLogicalAnd: return v[0] & v[1];
+    case spv::OpLogicalAnd:
+      return v[0] & v[1];
     case spv::OpBitwiseOr:
-    case spv::OpLogicalOr: return v[0] | v[1];
-    case spv::OpBitwiseXor: return v[0] ^ v[1];
-    case spv::OpLogicalNot: return v[0] == 0;
+    case spv::OpLogicalOr:
+      return v[0] | v[1];
+    case spv::OpBitwiseXor:
+      return v[0] ^ v[1];
+    case spv::OpLogicalNot:
+      return v[0] == 0;
     case spv::OpIEqual:
-    case spv::OpLogicalEqual: return v[0] == v[1];
+    case spv::OpLogicalEqual:
+      return v[0] == v[1];
     case spv::OpINotEqual:
-    case spv::OpLogicalNotEqual: return v[0] != v[1];
-    case spv::OpULessThan: return v[0] < v[1];
-    case spv::OpULessThanEqual: return v[0] <= v[1];
-    case spv::OpUGreaterThan: return v[0] > v[1];
-    case spv::OpUGreaterThanEqual: return v[0] >= v[1];
-    case spv::OpSLessThan: return a < b;
-    case spv::OpSLessThanEqual: return a <= b;
-    case spv::OpSGreaterThan: return a > b;
-    case spv::OpSGreaterThanEqual: return a >= b;
-    case spv::OpSelect: return v[0] != 0 ? v[1] : v[2];
+    case spv::OpLogicalNotEqual:
+      return v[0] != v[1];
+    case spv::OpULessThan:
+      return v[0] < v[1];
+    case spv::OpULessThanEqual:
+      return v[0] <= v[1];
+    case spv::OpUGreaterThan:
+      return v[0] > v[1];
+    case spv::OpUGreaterThanEqual:
+      return v[0] >= v[1];
+    case spv::OpSLessThan:
+      return a < b;
+    case spv::OpSLessThanEqual:
+      return a <= b;
+    case spv::OpSGreaterThan:
+      return a > b;
+    case spv::OpSGreaterThanEqual:
+      return a >= b;
+    case spv::OpSelect:
+      return v[0] != 0 ? v[1] : v[2];
     case spv::OpUConvert:
     case spv::OpSConvert:
-    case spv::OpBitcast: return v[0];
-    default: return std::nullopt;
+    case spv::OpBitcast:
+      return v[0];
+    default:
+      return std::nullopt;
   }
 }
 

@@ -40,7 +40,8 @@ class SpirvModule {
   std::optional<std::uint32_t> evaluate(std::uint32_t id, unsigned depth = 0) const;
   // Bytes that a value takes in memory. `workgroup` packs by size and natural alignment, else
   // offsets and strides are read from decorations.
-  std::optional<std::uint64_t> size_of(std::uint32_t type, bool workgroup, unsigned depth = 0) const;
+  std::optional<std::uint64_t> size_of(std::uint32_t type, bool workgroup,
+                                       unsigned depth = 0) const;
 
  private:
   std::optional<std::uint32_t> evaluate_operation(const Instruction& inst, unsigned depth) const;

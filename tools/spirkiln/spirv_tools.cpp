@@ -10,19 +10,23 @@ namespace {
 
 spv_target_env environment(const Target& target) {
   switch ((target.vulkan >> 12) & 0x3ffu) {
-    case 0: return SPV_ENV_VULKAN_1_0;
-    case 1: return SPV_ENV_VULKAN_1_1;
-    case 2: return SPV_ENV_VULKAN_1_2;
-    default: return SPV_ENV_VULKAN_1_3;
+    case 0:
+      return SPV_ENV_VULKAN_1_0;
+    case 1:
+      return SPV_ENV_VULKAN_1_1;
+    case 2:
+      return SPV_ENV_VULKAN_1_2;
+    default:
+      return SPV_ENV_VULKAN_1_3;
   }
 }
 
 // Keeps the first error of a tool.
 auto keep_first(std::string& text) {
-  return [&text](spv_message_level_t level, const char*, const spv_position_t&,
-                 const char* message) {
-    if (level <= SPV_MSG_ERROR && text.empty()) text = message;
-  };
+  return
+      [&text](spv_message_level_t level, const char*, const spv_position_t&, const char* message) {
+        if (level <= SPV_MSG_ERROR && text.empty()) text = message;
+      };
 }
 
 Result<std::vector<std::uint32_t>> run(spvtools::Optimizer& optimizer, std::string& said,
@@ -78,14 +82,16 @@ Result<std::string> disassemble(const std::vector<std::uint32_t>& words) {
   std::string said;
   tools.SetMessageConsumer(keep_first(said));
   std::string text;
-  if (tools.Disassemble(words, &text,
-                        SPV_BINARY_TO_TEXT_OPTION_INDENT |
-                            SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES)) {
+  if (tools.Disassemble(
+          words, &text,
+          SPV_BINARY_TO_TEXT_OPTION_INDENT | SPV_BINARY_TO_TEXT_OPTION_FRIENDLY_NAMES)) {
     return text;
   }
   return Error{ErrorCode::kCorrupt, said.empty() ? "cannot disassemble" : said};
 }
 
-std::string spirv_tools_version() { return fmt::format("SPIRV-Tools {}", spvSoftwareVersionString()); }
+std::string spirv_tools_version() {
+  return fmt::format("SPIRV-Tools {}", spvSoftwareVersionString());
+}
 
 }  // namespace spirkiln::gen

@@ -52,8 +52,8 @@ void Watchdog::watch(std::chrono::seconds time_limit) {
     if (active.empty()) continue;
     const auto& oldest = active.front();
     if (std::chrono::steady_clock::now() - oldest.since > time_limit) {
-      end(fmt::format("{}: error: still compiling after {} s; given up (--time-limit)",
-                      oldest.name, time_limit.count()));
+      end(fmt::format("{}: error: still compiling after {} s; given up (--time-limit)", oldest.name,
+                      time_limit.count()));
     }
     if (resident_bytes() > kMaxResidentBytes) {
       std::string names;

@@ -69,8 +69,8 @@ TEST_CASE("bake: writes the table, the header, the assembly and the depfile", "[
   CHECK(stats.cache_hits == 0);
   // Scalars are floats in fp32 as in fp16p, so those two kernels come to equal words.
   CHECK(stats.unique_blobs == 13);
-  for (const char* name : {"out/test_table.bin", "out/test_table.hpp", "out/test_table.S",
-                           "out/test.d"}) {
+  for (const char* name :
+       {"out/test_table.bin", "out/test_table.hpp", "out/test_table.S", "out/test.d"}) {
     INFO(name);
     CHECK(p.exists(name));
   }
@@ -103,14 +103,16 @@ TEST_CASE("bake: nothing is done again when nothing changed", "[bake]") {
     CHECK(p.read("out/test_table.bin") == table);
   }
   SECTION("a new manifest in the folder counts") {
-    p.write("kernels/n.toml", "[[kernel]]\nname = \"three\"\nsource = \"two.comp\"\n"
-                              "defines = { TWICE = 1 }\n");
+    p.write("kernels/n.toml",
+            "[[kernel]]\nname = \"three\"\nsource = \"two.comp\"\n"
+            "defines = { TWICE = 1 }\n");
     const auto stats = p.bake();
     CHECK_FALSE(stats.up_to_date);
     CHECK(stats.kernels == 3);
   }
   SECTION("a file that appears where an include was looked for counts") {
-    p.write("kernels/one.comp", std::string(kOne).replace(13, 0, "#include \"dialect/psc.glsl\"\n"));
+    p.write("kernels/one.comp",
+            std::string(kOne).replace(13, 0, "#include \"dialect/psc.glsl\"\n"));
     p.bake();
     CHECK(p.bake().up_to_date);
     p.write("kernels/dialect/psc.glsl", "#define EARLIER\n");
@@ -146,8 +148,9 @@ TEST_CASE("bake: an edit compiles what it changes, and no more", "[bake]") {
   SECTION("a define of one kernel: its variants") {
     p.write("kernels/m.toml", std::string(kTwoKernels) + "[kernel.defines]\nUNUSED = 1\n");
     CHECK(p.bake().compiled == 0);  // no text uses it
-    p.write("kernels/m.toml", std::string(kTwoKernels).insert(kTwoKernels.find("[[kernel]]", 1),
-                                                        "defines = { FACTOR = \"5.0\" }\n"));
+    p.write("kernels/m.toml",
+            std::string(kTwoKernels)
+                .insert(kTwoKernels.find("[[kernel]]", 1), "defines = { FACTOR = \"5.0\" }\n"));
     // half.glsl would redefine it.
     p.write("kernels/half.glsl", "\n");
     CHECK(p.bake().compiled == 5);
@@ -251,8 +254,9 @@ TEST_CASE("bake: two kernels of one name, in one manifest or two", "[bake]") {
   p.write("kernels/n.toml", "\n[[kernel]]\nname = \"one\"\nsource = \"two.comp\"\n");
   const auto run = test::run_bake(p.options());
   REQUIRE_FALSE(run.result.ok());
-  CHECK_THAT(run.result.error().message, ContainsSubstring("n.toml:2:1: error: a second kernel 'one'; "
-                                                           "the first is at "));
+  CHECK_THAT(run.result.error().message,
+             ContainsSubstring("n.toml:2:1: error: a second kernel 'one'; "
+                               "the first is at "));
 }
 
 TEST_CASE("bake: both forms of embedding hold the table's bytes", "[bake]") {

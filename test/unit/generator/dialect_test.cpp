@@ -52,8 +52,7 @@ gen::CompileOutcome compile(const std::string& text, const std::string& form,
   gen::SourceStore store;
   const fs::path glsl = fs::path(SPIRKILN_SOURCE_ROOT) / "glsl";
   const std::string name = "probe.comp";
-  auto front =
-      gen::preprocess({composed.text, name, glsl / "dialect" / "dialect.glsl", {}}, store);
+  auto front = gen::preprocess({composed.text, name, glsl / "dialect" / "dialect.glsl", {}}, store);
   gen::CompileOutcome outcome;
   outcome.diagnostics = front.diagnostics;
   if (!front.ok) return outcome;
@@ -130,13 +129,20 @@ TEST_CASE("dialect: every function compiles in every variant", "[dialect]") {
 TEST_CASE("dialect: calls are statements that an if and else may hold", "[dialect]") {
   const std::string form = GENERATE(Catch::Generators::from_range(kForms));
   const std::vector<std::string> calls = {
-      "buffer_st1(b1, i, buffer_ld1(a1, i))",   "buffer_st2(b2, i, buffer_ld2(a2, i))",
-      "buffer_st4(b4, i, buffer_ld4(a4, i))",   "buffer_st8(b8, i, buffer_ld8(a8, i))",
-      "buffer_cp1(b1, i, a1, i)",               "buffer_cp2(b2, i, a2, i)",
-      "buffer_cp4(b4, i, a4, i)",               "buffer_cp8(b8, i, a8, i)",
-      "buffer_cp1to4(b4, i, a1, q)",            "buffer_cp1to8(b8, i, a1, q, q)",
-      "buffer_cp4to8(b8, i, a4, q.xy)",         "buffer_cp4to1(b1, q, a4, i)",
-      "buffer_cp8to1(b1, q, q, a8, i)",         "buffer_cp8to4(b4, q.xy, a8, i)",
+      "buffer_st1(b1, i, buffer_ld1(a1, i))",
+      "buffer_st2(b2, i, buffer_ld2(a2, i))",
+      "buffer_st4(b4, i, buffer_ld4(a4, i))",
+      "buffer_st8(b8, i, buffer_ld8(a8, i))",
+      "buffer_cp1(b1, i, a1, i)",
+      "buffer_cp2(b2, i, a2, i)",
+      "buffer_cp4(b4, i, a4, i)",
+      "buffer_cp8(b8, i, a8, i)",
+      "buffer_cp1to4(b4, i, a1, q)",
+      "buffer_cp1to8(b8, i, a1, q, q)",
+      "buffer_cp4to8(b8, i, a4, q.xy)",
+      "buffer_cp4to1(b1, q, a4, i)",
+      "buffer_cp8to1(b1, q, q, a8, i)",
+      "buffer_cp8to4(b4, q.xy, a8, i)",
   };
   for (const std::string& call : calls) {
     INFO(form << ": " << call);
@@ -193,8 +199,8 @@ TEST_CASE("dialect: names of the kernel are not captured", "[dialect]") {
                            "_si4d2", "v", "a", "b", "x", "buf", "dst", "src", "di", "si"}) {
     const std::string n = name;
     INFO(form << ": " << n);
-    require_compiles(compile_body("int " + n + " = i; buffer_cp4to1(b1, ivec4(" + n + "), a4, " + n +
-                                      "); buffer_cp1to4(b4, " + n + ", a1, ivec4(" + n +
+    require_compiles(compile_body("int " + n + " = i; buffer_cp4to1(b1, ivec4(" + n + "), a4, " +
+                                      n + "); buffer_cp1to4(b4, " + n + ", a1, ivec4(" + n +
                                       ")); buffer_st4(b4, " + n + ", buffer_ld4(a4, " + n +
                                       ")); buffer_cp8to4(b4, ivec2(" + n + "), a8, " + n + ");",
                                   form));
@@ -258,8 +264,7 @@ TEST_CASE("dialect: a variant needs no capability that its name does not promise
 TEST_CASE("dialect: a load of another size is an error but for fp16s", "[dialect]") {
   for (const std::string& form : kForms) {
     INFO(form);
-    const auto outcome =
-        compile_body("afpvec4 v = buffer_ld4(a1, i); buffer_st4(b4, i, v);", form);
+    const auto outcome = compile_body("afpvec4 v = buffer_ld4(a1, i); buffer_st4(b4, i, v);", form);
     CHECK((outcome.blob == nullptr) == (form != "fp16s"));
   }
 }

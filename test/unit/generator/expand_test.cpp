@@ -60,7 +60,8 @@ TEST_CASE("expand: a product without bound and equal names are errors", "[expand
   for (char c = 'A'; c <= 'Z'; ++c) many.push_back({std::string(1, c), {"0", "1", "2"}, "0"});
   const auto product = gen::expand(kernel(many));
   REQUIRE_FALSE(product.ok());
-  CHECK_THAT(product.error().message, ContainsSubstring("m.toml:7:1: error: the axes of 'gemm_nc'"));
+  CHECK_THAT(product.error().message,
+             ContainsSubstring("m.toml:7:1: error: the axes of 'gemm_nc'"));
   // A=_b and A_B=1 both end in _a_b.
   const auto names = gen::expand(kernel({{"A", {"0", "_b"}, "0"}, {"A_B", {"0", "1"}, "0"}}));
   REQUIRE_FALSE(names.ok());

@@ -15,7 +15,10 @@ namespace fs = std::filesystem;
 TEST_CASE("sources: line ends, byte-order mark and last line are made alike", "[files]") {
   const test::Workspace w;
   gen::SourceStore store;
-  for (const char* text : {"a\nb\n", "a\r\nb\r\n", "a\rb\r", "\xef\xbb\xbf" "a\nb", "a\nb"}) {
+  for (const char* text : {"a\nb\n", "a\r\nb\r\n", "a\rb\r",
+                           "\xef\xbb\xbf"
+                           "a\nb",
+                           "a\nb"}) {
     const fs::path path = w.write(std::to_string(std::string_view(text).size()) +
                                       std::to_string(static_cast<unsigned char>(text[1])),
                                   text);

@@ -49,8 +49,7 @@ values = ["float", "afp"]
   CHECK(k.variants == std::vector<std::string>{"fp32", "fp16s"});
   CHECK(k.optimise == gen::Optimise::kSize);
   CHECK(k.target == gen::VulkanTarget::k11);
-  CHECK(k.defines ==
-        std::map<std::string, std::string>{{"N", "3"}, {"ON", "1"}, {"T", "vec4"}});
+  CHECK(k.defines == std::map<std::string, std::string>{{"N", "3"}, {"ON", "1"}, {"T", "vec4"}});
   REQUIRE(k.axes.size() == 2);
   CHECK(k.axes[0].name == "TILE");
   CHECK(k.axes[0].default_value == "8");
@@ -91,7 +90,8 @@ TEST_CASE("manifest: each mistake is one error at its place", "[manifest]") {
       {head + "[kernel.axes.A]\nvalues = [1, 1]\n", "m.toml:5:14: error: the value '1' is listed"},
       {head + "[kernel.axes.A]\nvalues = [1, 2]\ndefault = 3\n",
        "m.toml:6:11: error: the default '3' is not among the values: 1, 2"},
-      {head + "[kernel.axes.A]\nvalues = [1, 2]\nvalue = 3\n", "m.toml:6:1: error: unknown key 'value'"},
+      {head + "[kernel.axes.A]\nvalues = [1, 2]\nvalue = 3\n",
+       "m.toml:6:1: error: unknown key 'value'"},
       {head + "[kernel.axes.acc]\nvalues = [1, 2]\n", "m.toml:4:14: error: the axis 'acc'"},
       {"a = [\n", "m.toml:1:"},
   };

@@ -22,8 +22,9 @@ struct Outcome {
 
 struct Shell : test::Workspace {
   Shell() {
-    write("m.toml", "[[kernel]]\nname = \"scale\"\nsource = \"scale.comp\"\n"
-                    "[kernel.axes.acc]\nvalues = [\"float\", \"afp\"]\n");
+    write("m.toml",
+          "[[kernel]]\nname = \"scale\"\nsource = \"scale.comp\"\n"
+          "[kernel.axes.acc]\nvalues = [\"float\", \"afp\"]\n");
     write("scale.comp",
           "#version 450\nlayout(local_size_x_id = 233) in;\n"
           "layout(constant_id = 0) const uint n = 0;\n"
@@ -61,12 +62,11 @@ TEST_CASE("program: help and version", "[program]") {
 
 TEST_CASE("program: wrong arguments", "[program]") {
   const Shell s;
-  for (const char* arguments : {"", "cook", "bake", "bake m.toml --name t", "bake m.toml --nmae t",
-                                "bake m.toml --name t --out-dir o -j 0",
-                                "bake m.toml --name t --out-dir o --embed hex",
-                                "bake m.toml --name t --out-dir o --cache c --no-cache",
-                                "bake m.toml --name t --out-dir o --json", "dump x",
-                                "dump x y --asm --glsl"}) {
+  for (const char* arguments :
+       {"", "cook", "bake", "bake m.toml --name t", "bake m.toml --nmae t",
+        "bake m.toml --name t --out-dir o -j 0", "bake m.toml --name t --out-dir o --embed hex",
+        "bake m.toml --name t --out-dir o --cache c --no-cache",
+        "bake m.toml --name t --out-dir o --json", "dump x", "dump x y --asm --glsl"}) {
     INFO(arguments);
     const auto o = s.run(arguments);
     CHECK(o.status == 2);
@@ -81,8 +81,8 @@ TEST_CASE("program: bake, list and dump", "[program]") {
   INFO(bake.err);
   REQUIRE(bake.status == 0);
   CHECK_THAT(bake.out, ContainsSubstring("1 manifests, 1 kernels, 7 variants, 3 pruned"));
-  CHECK_THAT(bake.err, ContainsSubstring(
-                           "pruned scale_accafp by acc-afp-requires-fp16-arithmetic"));
+  CHECK_THAT(bake.err,
+             ContainsSubstring("pruned scale_accafp by acc-afp-requires-fp16-arithmetic"));
   const auto again = s.run("bake m.toml --name demo --out-dir o --stats --json " + s.glsl());
   CHECK_THAT(again.out, ContainsSubstring("\"up_to_date\": true"));
 
@@ -118,9 +118,10 @@ TEST_CASE("program: a failing bake says where, and writes nothing", "[program]")
   const auto o = s.run("bake m.toml --name demo --out-dir o --depfile o/d " + s.glsl());
   CHECK(o.status == 1);
   CHECK(o.out.empty());
-  CHECK(o.err == "scale.comp:3:3: error: 'x': undeclared identifier\n"
-                 "  in all 7 variants of scale\n"
-                 "spirkiln: error: 1 of 1 kernels failed; nothing was written\n");
+  CHECK(o.err ==
+        "scale.comp:3:3: error: 'x': undeclared identifier\n"
+        "  in all 7 variants of scale\n"
+        "spirkiln: error: 1 of 1 kernels failed; nothing was written\n");
   CHECK_FALSE(s.exists("o"));
 }
 

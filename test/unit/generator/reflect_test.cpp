@@ -68,7 +68,8 @@ TEST_CASE("reflect: bindings with kind and direction, sorted", "[reflect]") {
 TEST_CASE("reflect: two views of one binding are one binding", "[reflect]") {
   const auto r = reflection(
       "#version 450\nlayout(binding = 0) readonly buffer A { float a[]; };\n"
-      "layout(binding = 0) writeonly buffer B { vec4 b[]; };\nvoid main() { b[1] = vec4(a[0]); }\n");
+      "layout(binding = 0) writeonly buffer B { vec4 b[]; };\nvoid main() { b[1] = vec4(a[0]); "
+      "}\n");
   REQUIRE(r.bindings.size() == 1);
   CHECK(r.bindings[0].flags == 0);
 }
@@ -113,10 +114,11 @@ TEST_CASE("reflect: specialization constants of every type", "[reflect]") {
 }
 
 TEST_CASE("reflect: push-constant bytes come from offsets", "[reflect]") {
-  CHECK(reflection("#version 450\nlayout(push_constant) uniform P { int a; vec3 b; float c; vec2 d; "
-                   "} p;\nlayout(binding = 0) buffer B { float o[]; };\n"
-                   "void main() { o[p.a] = p.b.x + p.c + p.d.y; }\n")
-            .push_bytes == 40);  // 4, padding to 16, 12 + 4, 8
+  CHECK(
+      reflection("#version 450\nlayout(push_constant) uniform P { int a; vec3 b; float c; vec2 d; "
+                 "} p;\nlayout(binding = 0) buffer B { float o[]; };\n"
+                 "void main() { o[p.a] = p.b.x + p.c + p.d.y; }\n")
+          .push_bytes == 40);  // 4, padding to 16, 12 + 4, 8
   CHECK(reflection("#version 450\nlayout(push_constant) uniform P { float a[3]; mat4 m; } p;\n"
                    "layout(binding = 0) buffer B { float o[]; };\n"
                    "void main() { o[0] = p.a[1] + p.m[0][0]; }\n")

@@ -22,7 +22,7 @@ std::string failure(const test::Workspace& w) {
   CHECK_FALSE(w.exists("out"));
   std::string text;
   for (const std::string& m : run.messages) text += m + "\n";
-  for (const std::string root = w.root().string() + "/kernels/"; ;) {
+  for (const std::string root = w.root().string() + "/kernels/";;) {
     const auto at = text.find(root);
     if (at == std::string::npos) break;
     text.erase(at, root.size());
@@ -51,10 +51,11 @@ TEST_CASE("errors carry the kernel's own file, line and column", "[source]") {
 }
 
 TEST_CASE("an error in some variants names them, once", "[source]") {
-  const std::string text = failure(
-      "#version 450\nvoid main() {\n#if NCNN_fp16_arithmetic\n  bogus = 1;\n#endif\n}\n");
-  CHECK(text == "k.comp:4:3: error: 'bogus': undeclared identifier\n"
-                "  in 2 of 5 variants of k: k_fp16sa, k_fp16pa\n");
+  const std::string text =
+      failure("#version 450\nvoid main() {\n#if NCNN_fp16_arithmetic\n  bogus = 1;\n#endif\n}\n");
+  CHECK(text ==
+        "k.comp:4:3: error: 'bogus': undeclared identifier\n"
+        "  in 2 of 5 variants of k: k_fp16sa, k_fp16pa\n");
 }
 
 TEST_CASE("an error in an include nested two deep is at its own place", "[source]") {
@@ -115,9 +116,9 @@ TEST_CASE("nesting beyond the compiler's bounds is an error, not a crash", "[sou
   const int n = 100000;
   CHECK_THAT(failure(head + std::string(n, '(') + "b[1]" + std::string(n, ')') + "; }\n", manifest),
              ContainsSubstring("k.comp:3: error: memory exhausted"));
-  CHECK_THAT(failure("#version 450\nvoid main() " + std::string(n, '{') + std::string(n, '}'),
-                     manifest),
-             ContainsSubstring("memory exhausted"));
+  CHECK_THAT(
+      failure("#version 450\nvoid main() " + std::string(n, '{') + std::string(n, '}'), manifest),
+      ContainsSubstring("memory exhausted"));
   std::string ifs = "#version 450\n";
   for (int i = 0; i < 10000; ++i) ifs += "#if 1\n";
   CHECK_THAT(failure(ifs, manifest), ContainsSubstring("maximum nesting depth exceeded"));
@@ -131,9 +132,10 @@ TEST_CASE("line ends and a byte-order mark change nothing in the words", "[sourc
   std::string crlf;
   for (const char c : text) crlf += c == '\n' ? std::string("\r\n") : std::string(1, c);
   const test::Workspace w;
-  w.write("kernels/m.toml", "[[kernel]]\nname = \"lf\"\nsource = \"lf.comp\"\n"
-                            "[[kernel]]\nname = \"crlf\"\nsource = \"crlf.comp\"\n"
-                            "[[kernel]]\nname = \"bom\"\nsource = \"bom.comp\"\n");
+  w.write("kernels/m.toml",
+          "[[kernel]]\nname = \"lf\"\nsource = \"lf.comp\"\n"
+          "[[kernel]]\nname = \"crlf\"\nsource = \"crlf.comp\"\n"
+          "[[kernel]]\nname = \"bom\"\nsource = \"bom.comp\"\n");
   w.write("kernels/lf.comp", text);
   w.write("kernels/crlf.comp", crlf);
   w.write("kernels/bom.comp", "\xef\xbb\xbf" + text + "\n");

@@ -46,9 +46,10 @@ gen::PackKernel kernel(const std::string& name, std::size_t family,
 }
 
 std::string packed() {
-  auto table = gen::pack_table("demo", "tool 1", {kernel("add", 0, {blob(1), blob(2), blob(1)}),
-                                                  kernel("mul", 1, {blob(3), blob(2)})},
-                               2, gen::Cache(std::nullopt));
+  auto table = gen::pack_table(
+      "demo", "tool 1",
+      {kernel("add", 0, {blob(1), blob(2), blob(1)}), kernel("mul", 1, {blob(3), blob(2)})}, 2,
+      gen::Cache(std::nullopt));
   REQUIRE(table.ok());
   CHECK(table->stats.unique_blobs == 3);
   CHECK(table->stats.raw_bytes == (101 + 102 + 101 + 103 + 102) * 4);

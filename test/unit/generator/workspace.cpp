@@ -52,9 +52,8 @@ gen::BakeOptions Workspace::options() const {
 
 BakeRun run_bake(const gen::BakeOptions& options) {
   std::vector<std::string> messages;
-  auto result = gen::bake(options, [&](Severity, std::string_view text) {
-    messages.emplace_back(text);
-  });
+  auto result =
+      gen::bake(options, [&](Severity, std::string_view text) { messages.emplace_back(text); });
   return {std::move(result), std::move(messages)};
 }
 
