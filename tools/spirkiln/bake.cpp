@@ -63,8 +63,17 @@ std::string input_listing(const std::vector<fs::path>& inputs) {
   return fmt::format("{}", fmt::join(names, "\x1f"));
 }
 
+// Which program this is, without reading all of it: a stamp never leaves its machine.
+std::string program_state() {
+  std::error_code code;
+  const fs::path self = fs::read_symlink("/proc/self/exe", code);
+  const auto time = fs::last_write_time(self, code).time_since_epoch().count();
+  return fmt::format("{} {} {} {}", tool_versions(), self.string(), fs::file_size(self, code),
+                     time);
+}
+
 std::string settings_line(const BakeOptions& options) {
-  std::string all = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", program_fingerprint(), options.name,
+  std::string all = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", program_state(), options.name,
                                 options.out_dir.string(), static_cast<int>(options.embed),
                                 options.depfile ? options.depfile->string() : "",
                                 options.glsl ? options.glsl->string() : "");
