@@ -56,7 +56,8 @@ TEST_CASE("nearest-neighbour resize", "[resize]") {
   if (!device()) SKIP("no Vulkan device");
   std::uint32_t k = 0;
   for (const Dims& x : {Dims{1, 1, 1, 1}, Dims{2, 3, 5, 7}, Dims{1, 5, 3, 24}}) {
-    for (const auto& [fh, fw] : {std::pair{1u, 1u}, std::pair{2u, 2u}, std::pair{4u, 4u}, std::pair{8u, 8u}, std::pair{3u, 2u}}) {
+    for (const auto& [fh, fw] : {std::pair{1u, 1u}, std::pair{2u, 2u}, std::pair{4u, 4u},
+                                 std::pair{8u, 8u}, std::pair{3u, 2u}}) {
       Maker make(1000 + k);
       Case c;
       c.node.op = Op::kResize;
@@ -76,7 +77,8 @@ TEST_CASE("nearest-neighbour resize", "[resize]") {
 TEST_CASE("concatenation along the channels", "[concat]") {
   if (!device()) SKIP("no Vulkan device");
   const std::vector<std::uint32_t> channels[] = {
-      {4, 8}, {24, 24, 24, 24}, {1}, {3, 5}, {7, 1, 2}, {4, 3}, {1, 1, 1, 1, 1, 1, 1, 1}, {6, 16, 3, 9, 2}};
+      {4, 8},          {24, 24, 24, 24}, {1}, {3, 5}, {7, 1, 2}, {4, 3}, {1, 1, 1, 1, 1, 1, 1, 1},
+      {6, 16, 3, 9, 2}};
   std::uint32_t k = 0;
   for (const auto& list : channels) {
     for (const Dims& size : {Dims{1, 1, 1, 0}, Dims{2, 3, 7, 0}}) {
@@ -106,7 +108,8 @@ TEST_CASE("picture bytes become the input tensor", "[normalize]") {
   std::vector<std::uint8_t> bytes(dims.pixels() * 4);
   std::mt19937 random(1);
   for (auto& b : bytes) b = static_cast<std::uint8_t>(random());
-  for (std::uint64_t p = 0; p < dims.pixels(); p++) bytes[p * 4 + 3] = p % 3 == 0 ? 0 : p % 3 == 1 ? 255 : 1;
+  for (std::uint64_t p = 0; p < dims.pixels(); p++)
+    bytes[p * 4 + 3] = p % 3 == 0 ? 0 : p % 3 == 1 ? 255 : 1;
   auto lowered = lower_input(dims, scale, shift, device_traits());
   REQUIRE(lowered.ok());
   for (Form form : kForms) {
@@ -129,7 +132,8 @@ TEST_CASE("picture bytes become the input tensor", "[normalize]") {
         const bool valid = bytes[p * 4 + 3] != 0 && c < 3;
         const double a = double{scale[c]} * bytes[p * 4 + c], b = shift[c];
         const double want = valid ? a + b : 0;
-        right = right && std::abs(got[p * 4 + c] - want) <= (valid ? eps * (std::abs(a) + std::abs(b)) : 0);
+        right = right &&
+                std::abs(got[p * 4 + c] - want) <= (valid ? eps * (std::abs(a) + std::abs(b)) : 0);
       }
     }
     CHECK(right);
@@ -138,7 +142,8 @@ TEST_CASE("picture bytes become the input tensor", "[normalize]") {
 
 TEST_CASE("a tensor becomes tight floats", "[unpack]") {
   if (!device()) SKIP("no Vulkan device");
-  for (const Dims& dims : {Dims{1, 1, 1, 1}, Dims{2, 3, 5, 7}, Dims{1, 4, 9, 8}, Dims{1, 17, 13, 1}, Dims{1, 1, 3, 6625}}) {
+  for (const Dims& dims : {Dims{1, 1, 1, 1}, Dims{2, 3, 5, 7}, Dims{1, 4, 9, 8}, Dims{1, 17, 13, 1},
+                           Dims{1, 1, 3, 6625}}) {
     Maker make(1200);
     const oracle::Tensor t = make.tensor(dims);
     auto lowered = lower_output(dims, device_traits());

@@ -86,10 +86,13 @@ Session& session() {
     DeviceOptions options;
     options.validation = true;
     options.message = [](Severity severity, std::string_view text) {
-      if (severity != Severity::kInfo) std::fprintf(stderr, "%.*s\n", int(text.size()), text.data());
+      if (severity != Severity::kInfo)
+        std::fprintf(stderr, "%.*s\n", int(text.size()), text.data());
     };
-    if (auto d = Device::open(options)) made.device = std::make_unique<Device>(*std::move(d));
-    else std::fprintf(stderr, "%s\n", d.error().message.c_str());
+    if (auto d = Device::open(options))
+      made.device = std::make_unique<Device>(*std::move(d));
+    else
+      std::fprintf(stderr, "%s\n", d.error().message.c_str());
     auto t = open_table();
     if (!t) {
       std::fprintf(stderr, "%s\n", t.error().message.c_str());
@@ -102,7 +105,8 @@ Session& session() {
 }
 
 // "gemm_nc fp16s DIRECT=1"
-std::string variant_key(std::string_view kernel, Form form, std::map<std::string, std::string> axes) {
+std::string variant_key(std::string_view kernel, Form form,
+                        std::map<std::string, std::string> axes) {
   std::string key(kernel);
   key += " " + form_name(form);
   for (const auto& [axis, value] : axes) key += " " + axis + "=" + value;
@@ -146,7 +150,8 @@ std::vector<double> Maker::weights(std::uint64_t rows, std::uint32_t c,
 
 std::vector<double> Maker::vector(std::uint32_t c, double from, double to) {
   std::vector<double> v((c + 3) / 4 * 4);
-  for (std::uint32_t i = 0; i < c; i++) v[i] = static_cast<float>((from + to) / 2 + value((to - from) / 2));
+  for (std::uint32_t i = 0; i < c; i++)
+    v[i] = static_cast<float>((from + to) / 2 + value((to - from) / 2));
   return v;
 }
 
@@ -155,8 +160,11 @@ std::vector<Epilogues> epilogues(bool with_exp) {
   std::vector<Epilogues> all = {
       {{Activation::kNone, 0, 0, 1, 0}, 0, "none"},
       {{Activation::kRelu, 0, 0, 1, 0}, model::kHasResidual, "relu, residual after"},
-      {{Activation::kHardSwish, 1.0f / 6, 0.5f, 1.25f, -0.5f}, 0, "hard swish, post scale and bias"},
-      {{Activation::kClip, -0.5f, 0.75f, 1, 0}, model::kHasResidual | model::kResidualBefore,
+      {{Activation::kHardSwish, 1.0f / 6, 0.5f, 1.25f, -0.5f},
+       0,
+       "hard swish, post scale and bias"},
+      {{Activation::kClip, -0.5f, 0.75f, 1, 0},
+       model::kHasResidual | model::kResidualBefore,
        "clip, residual before"},
       {{Activation::kHardSigmoid, 0.2f, 0.5f, 1, 0}, 0, "hard sigmoid"},
   };
@@ -246,8 +254,7 @@ void check(const Case& c, const RunOptions& options) {
     auto out = r->run(*lowered, buffers);
     if (!out) FAIL(out.error().message);
     note_run(*lowered, form);
-    compare(from_storage(out->output, form), want, form, options,
-            c.node.op == model::Op::kSoftmax);
+    compare(from_storage(out->output, form), want, form, options, c.node.op == model::Op::kSoftmax);
   }
 }
 

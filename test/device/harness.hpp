@@ -71,7 +71,7 @@ void check(const Case& c, const RunOptions& options);
 const Device* device();
 const Table& table();
 DeviceTraits device_traits();
-DeviceTraits gpu_traits();       // as if the device were no CPU driver
+DeviceTraits gpu_traits();  // as if the device were no CPU driver
 DeviceTraits plain_cpu_traits();  // a CPU driver whose subgroup size fits no kernel
 
 KernelRunner* runner(Form form);

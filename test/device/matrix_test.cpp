@@ -10,7 +10,8 @@ namespace {
 using model::Op;
 
 struct Window {
-  std::int32_t kh = 1, kw = 1, sh = 1, sw = 1, top = 0, left = 0, bottom = 0, right = 0, dh = 1, dw = 1;
+  std::int32_t kh = 1, kw = 1, sh = 1, sw = 1, top = 0, left = 0, bottom = 0, right = 0, dh = 1,
+               dw = 1;
 };
 
 Case conv_case(Op op, const Dims& x, std::uint32_t cout, const Window& w, const Epilogues& e,
@@ -18,18 +19,31 @@ Case conv_case(Op op, const Dims& x, std::uint32_t cout, const Window& w, const 
   Maker make(seed);
   Case c;
   c.node.op = op;
-  const std::int32_t i[] = {w.kh, w.kw, w.sh, w.sw, w.top, w.left, w.bottom, w.right, w.dh, w.dw,
-                            static_cast<std::int32_t>(x.c), static_cast<std::int32_t>(cout)};
+  const std::int32_t i[] = {w.kh,
+                            w.kw,
+                            w.sh,
+                            w.sw,
+                            w.top,
+                            w.left,
+                            w.bottom,
+                            w.right,
+                            w.dh,
+                            w.dw,
+                            static_cast<std::int32_t>(x.c),
+                            static_cast<std::int32_t>(cout)};
   std::copy(std::begin(i), std::end(i), c.node.i);
-  const auto size = [](std::uint32_t in, std::int32_t k, std::int32_t s, std::int32_t pad, std::int32_t d) {
-    return static_cast<std::uint32_t>((static_cast<std::int32_t>(in) + pad - (k - 1) * d - 1) / s + 1);
+  const auto size = [](std::uint32_t in, std::int32_t k, std::int32_t s, std::int32_t pad,
+                       std::int32_t d) {
+    return static_cast<std::uint32_t>((static_cast<std::int32_t>(in) + pad - (k - 1) * d - 1) / s +
+                                      1);
   };
   c.inputs = {make.tensor(x)};
   const std::uint32_t cin4 = (x.c + 3) / 4 * 4;
   const auto real = [&](std::uint64_t row) { return row % cin4 < x.c; };
   const auto taps = static_cast<std::uint32_t>(w.kh * w.kw);
   if (op == Op::kDeconv) {
-    c.output = {x.n, x.h * static_cast<std::uint32_t>(w.kh), x.w * static_cast<std::uint32_t>(w.kw), cout};
+    c.output = {x.n, x.h * static_cast<std::uint32_t>(w.kh), x.w * static_cast<std::uint32_t>(w.kw),
+                cout};
     c.consts = {make.weights(std::uint64_t{cin4} * taps, cout,
                              [&](std::uint64_t row) { return row / taps < x.c; })};
   } else {
@@ -62,7 +76,7 @@ TEST_CASE("pointwise convolution is a matrix product", "[gemm]") {
                                    {"gemm_nc", gpu_traits(), {}},
                                    {"gemm_nc", gpu_traits(), set_direct}};
   // Pixels, inputs, outputs: one, primes, above and below each tile.
-  const Dims shapes[] = {{1, 1, 1, 1}, {1, 1, 7, 3},    {1, 5, 13, 17}, {2, 3, 11, 30},
+  const Dims shapes[] = {{1, 1, 1, 1},    {1, 1, 7, 3}, {1, 5, 13, 17}, {2, 3, 11, 30},
                          {1, 1, 131, 67}, {3, 1, 1, 5}, {1, 9, 9, 64}};
   const std::uint32_t outs[] = {1, 2, 19, 15, 131, 6, 33};
   for (const Path& path : paths) {
@@ -73,7 +87,8 @@ TEST_CASE("pointwise convolution is a matrix product", "[gemm]") {
         if ((s + k) % 2 != 0) continue;  // every second pair: each shape and each epilogue is met
         INFO(e.name << ", pixels " << shapes[s].pixels() << ", inputs " << shapes[s].c
                     << ", outputs " << outs[s]);
-        check(conv_case(Op::kConv, shapes[s], outs[s], {}, e, 100 + k), {path.traits, path.kernel, path.edit});
+        check(conv_case(Op::kConv, shapes[s], outs[s], {}, e, 100 + k),
+              {path.traits, path.kernel, path.edit});
       }
       k++;
     }
@@ -82,11 +97,12 @@ TEST_CASE("pointwise convolution is a matrix product", "[gemm]") {
 
 TEST_CASE("sums beyond half precision's range are scaled before they are narrowed", "[gemm]") {
   if (!device()) SKIP("no Vulkan device");
-  for (const Path& path : {Path{"gemm_subgroup", device_traits(), {}}, Path{"gemm_reg", plain_cpu_traits(), {}},
-                           Path{"gemm_nc", gpu_traits(), {}}}) {
+  for (const Path& path :
+       {Path{"gemm_subgroup", device_traits(), {}}, Path{"gemm_reg", plain_cpu_traits(), {}},
+        Path{"gemm_nc", gpu_traits(), {}}}) {
     if (path.kernel == std::string("gemm_subgroup") && path.traits.subgroup_size != 8) continue;
     Case c = conv_case(Op::kConv, {1, 1, 9, 600}, 6, {}, epilogues(false)[0], 7);
-    for (double& v : c.inputs[0].v) v = 512;          // sums of 600 * 512 * 0.75 = 230,400
+    for (double& v : c.inputs[0].v) v = 512;  // sums of 600 * 512 * 0.75 = 230,400
     for (std::size_t i = 0; i < c.consts[0].size(); i++) c.consts[0][i] = i % 8 < 6 ? 0.75 : 0;
     for (double& v : c.consts[1]) v = 1.0 / 4096;
     check(c, {path.traits, path.kernel, {}});
@@ -105,13 +121,14 @@ TEST_CASE("dense convolution", "[conv]") {
       {{2, 5, 9, 7}, 5, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}},
       {{1, 1, 17, 12}, 9, {1, 3, 1, 1, 0, 1, 0, 1, 1, 1}},
       {{1, 9, 10, 5}, 18, {5, 5, 1, 1, 2, 2, 2, 2, 1, 1}},
-      {{1, 6, 6, 4}, 8, {2, 2, 1, 1, 0, 0, 1, 1, 1, 1}},        // padding on one side only
-      {{1, 13, 11, 6}, 7, {3, 3, 1, 2, 2, 3, 1, 2, 2, 3}},      // dilation, uneven everything
-      {{1, 8, 9, 9}, 11, {1, 1, 2, 1, 0, 0, 0, 0, 1, 1}},       // 1x1 with a stride
+      {{1, 6, 6, 4}, 8, {2, 2, 1, 1, 0, 0, 1, 1, 1, 1}},  // padding on one side only
+      {{1, 13, 11, 6}, 7, {3, 3, 1, 2, 2, 3, 1, 2, 2, 3}},  // dilation, uneven everything
+      {{1, 8, 9, 9}, 11, {1, 1, 2, 1, 0, 0, 0, 0, 1, 1}},  // 1x1 with a stride
       {{1, 1, 1, 1}, 1, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}},
-      {{3, 4, 5, 2}, 3, {4, 5, 3, 2, 3, 4, 3, 4, 1, 1}},        // a kernel as large as the picture
+      {{3, 4, 5, 2}, 3, {4, 5, 3, 2, 3, 4, 3, 4, 1, 1}},  // a kernel as large as the picture
   };
-  for (const Path& path : {Path{"conv_subgroup", device_traits(), {}}, Path{"conv_direct", gpu_traits(), {}}}) {
+  for (const Path& path :
+       {Path{"conv_subgroup", device_traits(), {}}, Path{"conv_direct", gpu_traits(), {}}}) {
     if (path.kernel == std::string("conv_subgroup") && path.traits.subgroup_size != 8) continue;
     std::uint32_t k = 0;
     for (const Shape& s : shapes) {
@@ -133,11 +150,16 @@ TEST_CASE("depthwise convolution", "[depthwise]") {
     Window w;
   };
   const Shape shapes[] = {
-      {{1, 7, 11, 19}, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}}, {{2, 9, 13, 6}, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1}},
-      {{1, 11, 8, 5}, {5, 5, 1, 1, 2, 2, 2, 2, 1, 1}},  {{1, 12, 17, 4}, {5, 5, 2, 2, 2, 2, 2, 2, 1, 1}},
-      {{1, 6, 23, 7}, {5, 5, 1, 2, 2, 2, 2, 2, 1, 1}},  {{1, 6, 23, 7}, {3, 3, 2, 1, 1, 1, 1, 1, 1, 1}},
-      {{1, 1, 19, 3}, {1, 5, 1, 1, 0, 2, 0, 2, 1, 1}},  {{1, 13, 13, 8}, {3, 3, 1, 1, 2, 2, 2, 2, 2, 2}},
-      {{1, 1, 1, 1}, {5, 5, 1, 1, 2, 2, 2, 2, 1, 1}},   {{1, 10, 9, 2}, {7, 2, 3, 3, 1, 0, 2, 1, 1, 1}},
+      {{1, 7, 11, 19}, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}},
+      {{2, 9, 13, 6}, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1}},
+      {{1, 11, 8, 5}, {5, 5, 1, 1, 2, 2, 2, 2, 1, 1}},
+      {{1, 12, 17, 4}, {5, 5, 2, 2, 2, 2, 2, 2, 1, 1}},
+      {{1, 6, 23, 7}, {5, 5, 1, 2, 2, 2, 2, 2, 1, 1}},
+      {{1, 6, 23, 7}, {3, 3, 2, 1, 1, 1, 1, 1, 1, 1}},
+      {{1, 1, 19, 3}, {1, 5, 1, 1, 0, 2, 0, 2, 1, 1}},
+      {{1, 13, 13, 8}, {3, 3, 1, 1, 2, 2, 2, 2, 2, 2}},
+      {{1, 1, 1, 1}, {5, 5, 1, 1, 2, 2, 2, 2, 1, 1}},
+      {{1, 10, 9, 2}, {7, 2, 3, 3, 1, 0, 2, 1, 1, 1}},
   };
   std::uint32_t k = 0;
   for (const Shape& s : shapes) {
@@ -145,7 +167,8 @@ TEST_CASE("depthwise convolution", "[depthwise]") {
     for (std::size_t j = 0; j < 2; j++) {
       const Epilogues& e = all[(k + j * 2) % all.size()];
       INFO(e.name << ", shape " << k);
-      check(conv_case(Op::kDepthwise, s.x, s.x.c, s.w, e, 300 + k), {device_traits(), "depthwise", {}});
+      check(conv_case(Op::kDepthwise, s.x, s.x.c, s.w, e, 300 + k),
+            {device_traits(), "depthwise", {}});
     }
     k++;
   }
@@ -158,9 +181,13 @@ TEST_CASE("transposed convolution with kernel and stride alike", "[deconv]") {
     std::uint32_t cout;
     std::int32_t kh, kw;
   };
-  const Shape shapes[] = {{{1, 5, 7, 24}, 24, 2, 2}, {{2, 3, 11, 6}, 1, 2, 2}, {{1, 1, 1, 1}, 1, 2, 2},
-                          {{1, 4, 3, 5}, 7, 3, 1},   {{1, 3, 5, 3}, 18, 1, 4}};
-  for (const Path& path : {Path{"deconv_subgroup", device_traits(), {}}, Path{"deconv", gpu_traits(), {}}}) {
+  const Shape shapes[] = {{{1, 5, 7, 24}, 24, 2, 2},
+                          {{2, 3, 11, 6}, 1, 2, 2},
+                          {{1, 1, 1, 1}, 1, 2, 2},
+                          {{1, 4, 3, 5}, 7, 3, 1},
+                          {{1, 3, 5, 3}, 18, 1, 4}};
+  for (const Path& path :
+       {Path{"deconv_subgroup", device_traits(), {}}, Path{"deconv", gpu_traits(), {}}}) {
     if (path.kernel == std::string("deconv_subgroup") && path.traits.subgroup_size != 8) continue;
     std::uint32_t k = 0;
     for (const Shape& s : shapes) {

@@ -14,9 +14,10 @@ TEST_CASE("pooling", "[pool]") {
     Dims x;
     std::int32_t kh, kw, sh, sw, top, left, bottom, right;
   };
-  const Shape shapes[] = {{{1, 6, 10, 16}, 2, 2, 2, 2, 0, 0, 0, 0}, {{2, 7, 11, 5}, 2, 2, 1, 1, 0, 0, 1, 1},
-                          {{1, 3, 13, 30}, 3, 2, 3, 2, 0, 0, 0, 0}, {{1, 9, 8, 3}, 3, 3, 2, 2, 1, 1, 1, 1},
-                          {{1, 1, 1, 1}, 1, 1, 1, 1, 0, 0, 0, 0},   {{1, 5, 5, 7}, 5, 5, 1, 1, 2, 2, 2, 2}};
+  const Shape shapes[] = {
+      {{1, 6, 10, 16}, 2, 2, 2, 2, 0, 0, 0, 0}, {{2, 7, 11, 5}, 2, 2, 1, 1, 0, 0, 1, 1},
+      {{1, 3, 13, 30}, 3, 2, 3, 2, 0, 0, 0, 0}, {{1, 9, 8, 3}, 3, 3, 2, 2, 1, 1, 1, 1},
+      {{1, 1, 1, 1}, 1, 1, 1, 1, 0, 0, 0, 0},   {{1, 5, 5, 7}, 5, 5, 1, 1, 2, 2, 2, 2}};
   for (Op op : {Op::kMaxPool, Op::kAvgPool}) {
     for (std::int32_t count_padding : {0, 1}) {
       std::uint32_t k = 0;
@@ -24,11 +25,18 @@ TEST_CASE("pooling", "[pool]") {
         Maker make(500 + k);
         Case c;
         c.node.op = op;
-        const std::int32_t i[] = {s.kh, s.kw, s.sh, s.sw, s.top, s.left, s.bottom, s.right, count_padding};
+        const std::int32_t i[] = {s.kh,   s.kw,     s.sh,    s.sw,         s.top,
+                                  s.left, s.bottom, s.right, count_padding};
         std::copy(std::begin(i), std::end(i), c.node.i);
         c.inputs = {make.tensor(s.x)};
-        c.output = {s.x.n, (s.x.h + static_cast<std::uint32_t>(s.top + s.bottom - s.kh)) / static_cast<std::uint32_t>(s.sh) + 1,
-                    (s.x.w + static_cast<std::uint32_t>(s.left + s.right - s.kw)) / static_cast<std::uint32_t>(s.sw) + 1, s.x.c};
+        c.output = {s.x.n,
+                    (s.x.h + static_cast<std::uint32_t>(s.top + s.bottom - s.kh)) /
+                            static_cast<std::uint32_t>(s.sh) +
+                        1,
+                    (s.x.w + static_cast<std::uint32_t>(s.left + s.right - s.kw)) /
+                            static_cast<std::uint32_t>(s.sw) +
+                        1,
+                    s.x.c};
         const Epilogues e = epilogues(false)[k % 5];
         set_epilogue(&c, e, &make);
         INFO(e.name << ", shape " << k);
@@ -41,7 +49,8 @@ TEST_CASE("pooling", "[pool]") {
 
 TEST_CASE("global mean in two phases", "[mean]") {
   if (!device()) SKIP("no Vulkan device");
-  const Dims shapes[] = {{1, 1, 1, 1}, {1, 7, 9, 5}, {2, 8, 8, 16}, {3, 13, 17, 30}, {1, 1, 129, 3}, {1, 61, 67, 2}};
+  const Dims shapes[] = {{1, 1, 1, 1},    {1, 7, 9, 5},   {2, 8, 8, 16},
+                         {3, 13, 17, 30}, {1, 1, 129, 3}, {1, 61, 67, 2}};
   std::uint32_t k = 0;
   for (const Dims& x : shapes) {
     Maker make(600 + k);
@@ -74,7 +83,8 @@ TEST_CASE("squeeze-and-excite gate", "[squeeze_excite]") {
   struct Shape {
     std::uint32_t n, cin, cmid, cout;
   };
-  const Shape shapes[] = {{1, 1, 1, 1}, {2, 16, 4, 16}, {1, 30, 7, 30}, {3, 67, 17, 67}, {1, 131, 33, 5}};
+  const Shape shapes[] = {
+      {1, 1, 1, 1}, {2, 16, 4, 16}, {1, 30, 7, 30}, {3, 67, 17, 67}, {1, 131, 33, 5}};
   std::uint32_t k = 0;
   for (const Shape& s : shapes) {
     for (const auto& [act, a, b] : {std::tuple{model::Activation::kRelu, 0.f, 0.f},
@@ -91,9 +101,11 @@ TEST_CASE("squeeze-and-excite gate", "[squeeze_excite]") {
       const auto pad4 = [](std::uint32_t v) { return (v + 3) / 4 * 4; };
       c.inputs = {make.tensor({s.n, 1, 1, s.cin})};
       c.consts = {make.weights(pad4(s.cin), s.cmid, [&](std::uint64_t r) { return r < s.cin; }),
-                  make.vector(s.cmid, 0.25, 1), make.vector(s.cmid, -1, 1),
+                  make.vector(s.cmid, 0.25, 1),
+                  make.vector(s.cmid, -1, 1),
                   make.weights(pad4(s.cmid), s.cout, [&](std::uint64_t r) { return r < s.cmid; }),
-                  make.vector(s.cout, 0.25, 1), make.vector(s.cout, -1, 1)};
+                  make.vector(s.cout, 0.25, 1),
+                  make.vector(s.cout, -1, 1)};
       c.const_is_weight = {true, false, false, true, false, false};
       c.output = {s.n, 1, 1, s.cout};
       const Epilogues e = epilogues(false)[k % 5];

@@ -12,7 +12,8 @@ using model::Op;
 TEST_CASE("layer norm over the real channels", "[layer_norm]") {
   if (!device()) SKIP("no Vulkan device");
   std::uint32_t k = 0;
-  for (const Dims& x : {Dims{1, 1, 1, 3}, Dims{2, 1, 7, 120}, Dims{1, 3, 5, 17}, Dims{1, 1, 3, 131}}) {
+  for (const Dims& x :
+       {Dims{1, 1, 1, 3}, Dims{2, 1, 7, 120}, Dims{1, 3, 5, 17}, Dims{1, 1, 3, 131}}) {
     for (const DeviceTraits& traits : {device_traits(), gpu_traits()}) {
       Maker make(1300 + k);
       Case c;
@@ -33,7 +34,8 @@ TEST_CASE("layer norm over the real channels", "[layer_norm]") {
 
 TEST_CASE("softmax over the real channels", "[softmax]") {
   if (!device()) SKIP("no Vulkan device");
-  for (const Dims& x : {Dims{1, 1, 1, 1}, Dims{2, 1, 3, 2}, Dims{1, 3, 5, 17}, Dims{1, 1, 4, 6625}}) {
+  for (const Dims& x :
+       {Dims{1, 1, 1, 1}, Dims{2, 1, 3, 2}, Dims{1, 3, 5, 17}, Dims{1, 1, 4, 6625}}) {
     for (const DeviceTraits& traits : {device_traits(), gpu_traits()}) {
       for (double size : {1.0, 30.0}) {
         Maker make(1400);
@@ -57,8 +59,9 @@ TEST_CASE("attention, heads of any dimension", "[attention]") {
     std::uint32_t n, t;
     std::int32_t heads, dim;
   };
-  const Shape shapes[] = {{1, 1, 8, 15}, {2, 13, 8, 15}, {1, 41, 8, 15}, {1, 9, 3, 5}, {1, 17, 2, 16},
-                          {1, 5, 1, 1},  {1, 7, 5, 33},  {1, 3, 7, 2},   {1, 300, 1, 3}};
+  const Shape shapes[] = {{1, 1, 8, 15}, {2, 13, 8, 15}, {1, 41, 8, 15},
+                          {1, 9, 3, 5},  {1, 17, 2, 16}, {1, 5, 1, 1},
+                          {1, 7, 5, 33}, {1, 3, 7, 2},   {1, 300, 1, 3}};
   std::uint32_t k = 0;
   for (const Shape& s : shapes) {
     Maker make(1500 + k);

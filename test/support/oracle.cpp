@@ -173,7 +173,8 @@ void squeeze_excite(const model::Node& node, const Tensor& x,
     std::vector<Sum> hidden(cmid);
     for (std::uint32_t m = 0; m < cmid; m++) {
       Sum s;
-      for (std::uint32_t c = 0; c < x.dims.c; c++) s.add(x.at(n, 0, 0, c), k[0][c * pad4(cmid) + m]);
+      for (std::uint32_t c = 0; c < x.dims.c; c++)
+        s.add(x.at(n, 0, 0, c), k[0][c * pad4(cmid) + m]);
       s = scaled(s, k[1][m], k[2][m]);
       const double y = activation(mid, s.v);
       const ActivationBound b = bound(mid, y);
@@ -191,30 +192,33 @@ void squeeze_excite(const model::Node& node, const Tensor& x,
   }
 }
 
-void layer_norm(const model::Node& node, const Tensor& x,
-                const std::vector<std::vector<double>>& k, Output* out) {
+void layer_norm(const model::Node& node, const Tensor& x, const std::vector<std::vector<double>>& k,
+                Output* out) {
   const Dims& d = x.dims;
-  for_each({d.n, d.h, d.w, 1}, [&](std::uint32_t n, std::uint32_t h, std::uint32_t w, std::uint32_t) {
-    double mean = 0, size = 0, square = 0;
-    for (std::uint32_t c = 0; c < d.c; c++) {
-      mean += x.at(n, h, w, c) / d.c;
-      size += std::abs(x.at(n, h, w, c)) / d.c;
-    }
-    for (std::uint32_t c = 0; c < d.c; c++) square += std::pow(x.at(n, h, w, c) - mean, 2) / d.c;
-    const double factor = 1 / std::sqrt(square + node.f[0]);
-    for (std::uint32_t c = 0; c < d.c; c++) {
-      const double v = x.at(n, h, w, c);
-      // The deviation's error is relative to v and to the mean's terms.
-      out->set(n, h, w, c,
-               {(v - mean) * factor * k[0][c] + k[1][c],
-                (std::abs(v) + size) * factor * std::abs(k[0][c]) + std::abs(k[1][c])});
-    }
-  });
+  for_each({d.n, d.h, d.w, 1},
+           [&](std::uint32_t n, std::uint32_t h, std::uint32_t w, std::uint32_t) {
+             double mean = 0, size = 0, square = 0;
+             for (std::uint32_t c = 0; c < d.c; c++) {
+               mean += x.at(n, h, w, c) / d.c;
+               size += std::abs(x.at(n, h, w, c)) / d.c;
+             }
+             for (std::uint32_t c = 0; c < d.c; c++)
+               square += std::pow(x.at(n, h, w, c) - mean, 2) / d.c;
+             const double factor = 1 / std::sqrt(square + node.f[0]);
+             for (std::uint32_t c = 0; c < d.c; c++) {
+               const double v = x.at(n, h, w, c);
+               // The deviation's error is relative to v and to the mean's terms.
+               out->set(n, h, w, c,
+                        {(v - mean) * factor * k[0][c] + k[1][c],
+                         (std::abs(v) + size) * factor * std::abs(k[0][c]) + std::abs(k[1][c])});
+             }
+           });
 }
 
 void softmax(const Tensor& x, Output* out) {
   const Dims& d = x.dims;
-  for_each({d.n, d.h, d.w, 1}, [&](std::uint32_t n, std::uint32_t h, std::uint32_t w, std::uint32_t) {
+  for_each({d.n, d.h, d.w, 1}, [&](std::uint32_t n, std::uint32_t h, std::uint32_t w,
+                                   std::uint32_t) {
     double top = -INFINITY, sum = 0;
     for (std::uint32_t c = 0; c < d.c; c++) top = std::max(top, x.at(n, h, w, c));
     for (std::uint32_t c = 0; c < d.c; c++) sum += std::exp(x.at(n, h, w, c) - top);
@@ -227,31 +231,32 @@ void softmax(const Tensor& x, Output* out) {
 }
 
 void attention(const model::Node& node, const Tensor& x, Output* out) {
-  const auto heads = static_cast<std::uint32_t>(node.i[0]), dim = static_cast<std::uint32_t>(node.i[1]);
+  const auto heads = static_cast<std::uint32_t>(node.i[0]),
+             dim = static_cast<std::uint32_t>(node.i[1]);
   const std::uint32_t channels = heads * dim, length = x.dims.w;
   for_each({x.dims.n, 1, length, heads},
            [&](std::uint32_t n, std::uint32_t, std::uint32_t t, std::uint32_t head) {
-    std::vector<double> score(length);
-    double top = -INFINITY, size = 0, sum = 0;
-    for (std::uint32_t s = 0; s < length; s++) {
-      Sum q;
-      for (std::uint32_t d = 0; d < dim; d++) {
-        q.add(x.at(n, 0, t, head * dim + d), x.at(n, 0, s, channels + head * dim + d));
-      }
-      score[s] = q.v * node.f[0];
-      top = std::max(top, score[s]);
-      size = std::max(size, q.mag * std::abs(node.f[0]));
-    }
-    for (double& s : score) sum += s = std::exp(s - top);
-    for (std::uint32_t d = 0; d < dim; d++) {
-      Sum r;
-      for (std::uint32_t s = 0; s < length; s++) {
-        r.add(score[s] / sum, x.at(n, 0, s, 2 * channels + head * dim + d));
-      }
-      // An error of the scores is a factor on every weight, above and below the fraction.
-      out->set(n, 0, t, head * dim + d, {r.v, r.mag * (1 + 2 * size)});
-    }
-  });
+             std::vector<double> score(length);
+             double top = -INFINITY, size = 0, sum = 0;
+             for (std::uint32_t s = 0; s < length; s++) {
+               Sum q;
+               for (std::uint32_t d = 0; d < dim; d++) {
+                 q.add(x.at(n, 0, t, head * dim + d), x.at(n, 0, s, channels + head * dim + d));
+               }
+               score[s] = q.v * node.f[0];
+               top = std::max(top, score[s]);
+               size = std::max(size, q.mag * std::abs(node.f[0]));
+             }
+             for (double& s : score) sum += s = std::exp(s - top);
+             for (std::uint32_t d = 0; d < dim; d++) {
+               Sum r;
+               for (std::uint32_t s = 0; s < length; s++) {
+                 r.add(score[s] / sum, x.at(n, 0, s, 2 * channels + head * dim + d));
+               }
+               // An error of the scores is a factor on every weight, above and below the fraction.
+               out->set(n, 0, t, head * dim + d, {r.v, r.mag * (1 + 2 * size)});
+             }
+           });
 }
 
 }  // namespace
@@ -301,7 +306,8 @@ Tensor run(const model::Node& node, const std::vector<Tensor>& inputs,
       });
       break;
     case Op::kDeconv: {
-      const auto kh = static_cast<std::uint32_t>(node.i[0]), kw = static_cast<std::uint32_t>(node.i[1]);
+      const auto kh = static_cast<std::uint32_t>(node.i[0]),
+                 kw = static_cast<std::uint32_t>(node.i[1]);
       for_each(d, [&](auto n, auto h, auto w, auto o) {
         Sum s;
         for (std::uint32_t c = 0; c < x.dims.c; c++) {
@@ -314,13 +320,16 @@ Tensor run(const model::Node& node, const std::vector<Tensor>& inputs,
     }
     case Op::kMaxPool:
     case Op::kAvgPool:
-      for_each(d, [&](auto n, auto h, auto w, auto c) { out.set(n, h, w, c, pool(node, x, n, h, w, c)); });
+      for_each(d, [&](auto n, auto h, auto w, auto c) {
+        out.set(n, h, w, c, pool(node, x, n, h, w, c));
+      });
       break;
     case Op::kGlobalMean:
       for_each(d, [&](auto n, auto, auto, auto c) {
         Sum s;
         for (std::uint32_t h = 0; h < x.dims.h; h++)
-          for (std::uint32_t w = 0; w < x.dims.w; w++) s.add(x.at(n, h, w, c), 1.0 / (x.dims.h * x.dims.w));
+          for (std::uint32_t w = 0; w < x.dims.w; w++)
+            s.add(x.at(n, h, w, c), 1.0 / (x.dims.h * x.dims.w));
         out.set(n, 0, 0, c, s);
       });
       break;

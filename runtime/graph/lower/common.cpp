@@ -31,7 +31,8 @@ Error unsupported(const LowerRequest& request, const std::string& why) {
 }
 
 bool activation_is_lines(model::Activation act) {
-  return static_cast<std::uint32_t>(act) <= static_cast<std::uint32_t>(model::Activation::kHardSwish);
+  return static_cast<std::uint32_t>(act) <=
+         static_cast<std::uint32_t>(model::Activation::kHardSwish);
 }
 
 Status check_node(const LowerRequest& request, std::uint32_t operands) {
@@ -44,8 +45,8 @@ Status check_node(const LowerRequest& request, std::uint32_t operands) {
     return unsupported(request, "unknown activation");
   }
   const auto fits = [](const Dims& d) {
-    return d.n > 0 && d.h > 0 && d.w > 0 && d.c > 0 &&
-           d.pixels() < kMaxVectors && d.vectors() < kMaxVectors;
+    return d.n > 0 && d.h > 0 && d.w > 0 && d.c > 0 && d.pixels() < kMaxVectors &&
+           d.vectors() < kMaxVectors;
   };
   for (const Dims& d : request.inputs) {
     if (!fits(d)) return unsupported(request, "an input is empty or has 2^31 vectors or more");
@@ -105,7 +106,8 @@ namespace {
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 std::uint32_t linear_group(const DeviceTraits& traits) {
-  const std::uint32_t wanted = traits.software ? tuning::kLinearGroupSoftware : tuning::kLinearGroup;
+  const std::uint32_t wanted =
+      traits.software ? tuning::kLinearGroupSoftware : tuning::kLinearGroup;
   return std::min({wanted, traits.max_invocations, traits.max_group_size[0]});
 }
 
@@ -124,12 +126,12 @@ void set_linear_grid(Dispatch& d, std::uint64_t jobs, const DeviceTraits& traits
   set_group_grid(d, ceil_div(jobs, d.local_size[0]), traits);
 }
 
-void set_row_grid(Dispatch& d, std::uint64_t width, std::uint64_t rows, const DeviceTraits& traits) {
+void set_row_grid(Dispatch& d, std::uint64_t width, std::uint64_t rows,
+                  const DeviceTraits& traits) {
   d.local_size = {linear_group(traits), 1, 1};
   const std::uint64_t folds = ceil_div(rows, traits.max_group_count[1]);
   d.groups = {static_cast<std::uint32_t>(ceil_div(width, d.local_size[0])),
-              static_cast<std::uint32_t>(ceil_div(rows, folds)),
-              static_cast<std::uint32_t>(folds)};
+              static_cast<std::uint32_t>(ceil_div(rows, folds)), static_cast<std::uint32_t>(folds)};
 }
 
 }  // namespace spirkiln::lower

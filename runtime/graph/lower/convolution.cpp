@@ -28,7 +28,8 @@ Result<Window> read_window(const LowerRequest& request) {
   const std::int64_t outw =
       (x.w + w.left + w.right - (w.kw - 1) * w.dilation_w - 1) / w.stride_w + 1;
   if (x.n != request.output.n || outh != request.output.h || outw != request.output.w) {
-    return unsupported(request, "the output's size does not follow from kernel, stride and padding");
+    return unsupported(request,
+                       "the output's size does not follow from kernel, stride and padding");
   }
   return w;
 }
@@ -43,7 +44,7 @@ Status check_channels(const LowerRequest& request) {
 }
 
 void bind_weighted(Dispatch& d, const LowerRequest& request) {
-  d.buffers = {{BufferKind::kInput, 0}, residual_ref(request),     {BufferKind::kConst, 0},
+  d.buffers = {{BufferKind::kInput, 0}, residual_ref(request),   {BufferKind::kConst, 0},
                {BufferKind::kConst, 1}, {BufferKind::kConst, 2}, {BufferKind::kOutput, 0}};
   set_epilogue_specs(d, request.node);
   push_epilogue(d, request.node.epilogue);
@@ -127,8 +128,8 @@ Result<Lowered> conv(const LowerRequest& request) {
   const bool subgroup = by_subgroup(request.traits);
   if (subgroup) {
     d.kernel = "conv_subgroup";
-    for (std::uint32_t v : {static_cast<std::uint32_t>(y.pixels()), x.c4(), y.c4(), x.h, x.w, y.h,
-                            y.w}) {
+    for (std::uint32_t v :
+         {static_cast<std::uint32_t>(y.pixels()), x.c4(), y.c4(), x.h, x.w, y.h, y.w}) {
       d.push_u32(v);
     }
   } else {

@@ -8,18 +8,27 @@ Result<Lowered> binary(const LowerRequest& request) {
   if (Status s = check_node(request, 2); !s) return s.error();
   const Dims& x = request.inputs[0];
   const Dims& y = request.inputs[1];
-  if (!(x == request.output)) return unsupported(request, "the output's shape is not the first input's");
-  if (request.node.i[0] < 0 || request.node.i[0] > 3) return unsupported(request, "unknown operation");
+  if (!(x == request.output))
+    return unsupported(request, "the output's shape is not the first input's");
+  if (request.node.i[0] < 0 || request.node.i[0] > 3)
+    return unsupported(request, "unknown operation");
   std::uint32_t spread;
-  if (y == x) spread = 0;
-  else if (y == Dims{x.n, 1, 1, x.c}) spread = 1;
-  else if (y == Dims{1, 1, 1, x.c}) spread = 2;
-  else if (y == Dims{x.n, x.h, x.w, 1}) spread = 3;
-  else return unsupported(request, "the second input's shape does not spread over the first's");
+  if (y == x)
+    spread = 0;
+  else if (y == Dims{x.n, 1, 1, x.c})
+    spread = 1;
+  else if (y == Dims{1, 1, 1, x.c})
+    spread = 2;
+  else if (y == Dims{x.n, x.h, x.w, 1})
+    spread = 3;
+  else
+    return unsupported(request, "the second input's shape does not spread over the first's");
 
   Dispatch d;
   d.kernel = "binary";
-  d.buffers = {{BufferKind::kInput, 0}, {BufferKind::kInput, 1}, residual_ref(request),
+  d.buffers = {{BufferKind::kInput, 0},
+               {BufferKind::kInput, 1},
+               residual_ref(request),
                {BufferKind::kOutput, 0}};
   set_epilogue_specs(d, request.node);
   if (spread != 0) d.specs.push_back({"spread", spread});
@@ -40,8 +49,11 @@ Result<Lowered> affine(const LowerRequest& request) {
   if (!(x == request.output)) return unsupported(request, "the output's shape is not the input's");
   Dispatch d;
   d.kernel = "affine";
-  d.buffers = {{BufferKind::kInput, 0}, residual_ref(request), {BufferKind::kConst, 0},
-               {BufferKind::kConst, 1}, {BufferKind::kOutput, 0}};
+  d.buffers = {{BufferKind::kInput, 0},
+               residual_ref(request),
+               {BufferKind::kConst, 0},
+               {BufferKind::kConst, 1},
+               {BufferKind::kOutput, 0}};
   set_epilogue_specs(d, request.node);
   push_epilogue(d, request.node.epilogue);
   d.push_u32(static_cast<std::uint32_t>(x.vectors()));
@@ -84,12 +96,14 @@ Result<Lowered> concat(const LowerRequest& request) {
   bool aligned = true;
   for (std::int32_t i = 0; i < count; i++) {
     const Dims& x = request.inputs[static_cast<std::size_t>(i)];
-    if (x.n != y.n || x.h != y.h || x.w != y.w) return unsupported(request, "inputs of different sizes");
+    if (x.n != y.n || x.h != y.h || x.w != y.w)
+      return unsupported(request, "inputs of different sizes");
     // The last input may end anywhere: what follows it is padding.
     if (i + 1 < count && x.c % 4 != 0) aligned = false;
     total += x.c;
   }
-  if (total != y.c) return unsupported(request, "the output's channels are not the sum of the inputs'");
+  if (total != y.c)
+    return unsupported(request, "the output's channels are not the sum of the inputs'");
 
   Dispatch d;
   d.kernel = "concat";

@@ -6,20 +6,33 @@ namespace spirkiln {
 
 Result<Lowered> lower_node(const LowerRequest& request) {
   switch (request.node.op) {
-    case model::Op::kConv: return lower::conv(request);
-    case model::Op::kDepthwise: return lower::depthwise(request);
-    case model::Op::kDeconv: return lower::deconv(request);
+    case model::Op::kConv:
+      return lower::conv(request);
+    case model::Op::kDepthwise:
+      return lower::depthwise(request);
+    case model::Op::kDeconv:
+      return lower::deconv(request);
     case model::Op::kMaxPool:
-    case model::Op::kAvgPool: return lower::pool(request);
-    case model::Op::kGlobalMean: return lower::global_mean(request);
-    case model::Op::kSqueezeExcite: return lower::squeeze_excite(request);
-    case model::Op::kBinary: return lower::binary(request);
-    case model::Op::kAffine: return lower::affine(request);
-    case model::Op::kResize: return lower::resize(request);
-    case model::Op::kConcat: return lower::concat(request);
-    case model::Op::kLayerNorm: return lower::layer_norm(request);
-    case model::Op::kAttention: return lower::attention(request);
-    case model::Op::kSoftmax: return lower::softmax(request);
+    case model::Op::kAvgPool:
+      return lower::pool(request);
+    case model::Op::kGlobalMean:
+      return lower::global_mean(request);
+    case model::Op::kSqueezeExcite:
+      return lower::squeeze_excite(request);
+    case model::Op::kBinary:
+      return lower::binary(request);
+    case model::Op::kAffine:
+      return lower::affine(request);
+    case model::Op::kResize:
+      return lower::resize(request);
+    case model::Op::kConcat:
+      return lower::concat(request);
+    case model::Op::kLayerNorm:
+      return lower::layer_norm(request);
+    case model::Op::kAttention:
+      return lower::attention(request);
+    case model::Op::kSoftmax:
+      return lower::softmax(request);
   }
   return lower::unsupported(
       request, "operator number " + std::to_string(static_cast<std::uint32_t>(request.node.op)));
@@ -28,8 +41,8 @@ Result<Lowered> lower_node(const LowerRequest& request) {
 Result<Lowered> lower_input(const Dims& input, const float scale[4], const float shift[4],
                             const DeviceTraits& traits) {
   if (input.c != 3 || input.vectors() == 0 || input.vectors() >= lower::kMaxVectors) {
-    return Error{ErrorCode::kUnsupported,
-                 "pictures of " + lower::to_string(input) + ": expected three channels and 1 to 2^31 pixels"};
+    return Error{ErrorCode::kUnsupported, "pictures of " + lower::to_string(input) +
+                                              ": expected three channels and 1 to 2^31 pixels"};
   }
   Dispatch d;
   d.kernel = "normalize";
@@ -45,8 +58,8 @@ Result<Lowered> lower_input(const Dims& input, const float scale[4], const float
 
 Result<Lowered> lower_output(const Dims& output, const DeviceTraits& traits) {
   if (output.vectors() == 0 || output.vectors() >= lower::kMaxVectors / 4) {
-    return Error{ErrorCode::kUnsupported, "an output of " + lower::to_string(output) +
-                                              ": expected 1 to 2^31 values"};
+    return Error{ErrorCode::kUnsupported,
+                 "an output of " + lower::to_string(output) + ": expected 1 to 2^31 values"};
   }
   Dispatch d;
   d.kernel = "unpack";

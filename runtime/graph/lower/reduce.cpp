@@ -97,7 +97,8 @@ Result<Lowered> squeeze_excite(const LowerRequest& request) {
   for (std::uint32_t v : {x.c4(), middle.c4(), y.c4()}) d.push_u32(v);
   const std::uint32_t wanted =
       request.traits.software ? tuning::kSqueezeGroupSoftware : tuning::kSqueezeGroup;
-  d.local_size = {std::min({wanted, request.traits.max_invocations, request.traits.max_group_size[0]}), 1, 1};
+  d.local_size = {
+      std::min({wanted, request.traits.max_invocations, request.traits.max_group_size[0]}), 1, 1};
   if (x.n > request.traits.max_group_count[0]) return unsupported(request, "too many pictures");
   d.groups = {x.n, 1, 1};
   Lowered out;

@@ -23,8 +23,11 @@ Result<Lowered> layer_norm(const LowerRequest& request) {
   if (!(x == request.output)) return unsupported(request, "the output's shape is not the input's");
   Dispatch d;
   d.kernel = "layer_norm";
-  d.buffers = {{BufferKind::kInput, 0}, residual_ref(request), {BufferKind::kConst, 0},
-               {BufferKind::kConst, 1}, {BufferKind::kOutput, 0}};
+  d.buffers = {{BufferKind::kInput, 0},
+               residual_ref(request),
+               {BufferKind::kConst, 0},
+               {BufferKind::kConst, 1},
+               {BufferKind::kOutput, 0}};
   set_epilogue_specs(d, request.node);
   push_epilogue(d, request.node.epilogue);
   d.push_u32(x.c);
@@ -63,11 +66,14 @@ Result<Lowered> attention(const LowerRequest& request) {
     return unsupported(request, "heads or head dimension out of range");
   }
   const std::uint64_t channels = static_cast<std::uint64_t>(heads * dim);
-  if (x.h != 1 || x.c != 3 * channels || !(request.output == Dims{x.n, 1, x.w, static_cast<std::uint32_t>(channels)})) {
-    return unsupported(request, "the shapes are not N x 1 x T x 3*heads*dim and N x 1 x T x heads*dim");
+  if (x.h != 1 || x.c != 3 * channels ||
+      !(request.output == Dims{x.n, 1, x.w, static_cast<std::uint32_t>(channels)})) {
+    return unsupported(request,
+                       "the shapes are not N x 1 x T x 3*heads*dim and N x 1 x T x heads*dim");
   }
   const std::uint64_t dim4 = static_cast<std::uint64_t>(dim + 3) / 4;
-  if (dim4 > tuning::kAttentionMaxDim4) return unsupported(request, "a head of more than 128 channels");
+  if (dim4 > tuning::kAttentionMaxDim4)
+    return unsupported(request, "a head of more than 128 channels");
   const std::uint64_t heads64 = static_cast<std::uint64_t>(heads);
   const std::uint64_t most =
       std::min(request.traits.max_invocations, request.traits.max_group_size[0]);
@@ -78,7 +84,8 @@ Result<Lowered> attention(const LowerRequest& request) {
   std::uint64_t queries = tuning::kAttentionQueries;
   while (queries > 1 && !fits(queries)) queries /= 2;
   if (!fits(queries)) {
-    return unsupported(request, "one position of all heads does not fit a workgroup of this device");
+    return unsupported(request,
+                       "one position of all heads does not fit a workgroup of this device");
   }
   const std::uint64_t groups = (x.w + queries - 1) / queries;
   if (groups > request.traits.max_group_count[0] || x.n > request.traits.max_group_count[1]) {
