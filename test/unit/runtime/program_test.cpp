@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Barriers, and what the builder refuses.
+#include "graph/program.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <random>
+
+#include "support/table_writer.hpp"
+
+using namespace spirkiln;
+using namespace spirkiln::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct Access {
+  std::uint32_t buffer;
+  bool reads, writes;
+};
+
+Program program_of(const std::vector<ProgramBuffer>& buffers,
+                   const std::vector<std::vector<Access>>& steps) {
+  Program p;
+  p.buffers = buffers;
+  for (const auto& accesses : steps) {
+    Step s;
+    for (const Access& a : accesses) s.uses.push_back({0, a.buffer, a.reads, a.writes});
+    p.steps.push_back(s);
+  }
+  return p;
+}
+
+std::string pattern(Program p) {
+  place_barriers(&p);
+  std::string text;
+  for (const Step& s : p.steps) text += s.barrier_before ? '|' : '.';
+  return text;
+}
+
+const std::vector<ProgramBuffer> kApart = {{Home::kArena, 0, 64, "a"},
+                                           {Home::kArena, 64, 64, "b"},
+                                           {Home::kArena, 128, 64, "c"},
+                                           {Home::kArena, 192, 64, "d"},
+                                           {Home::kWeights, 0, 64, "w"}};
+constexpr Access read(std::uint32_t b) { return {b, true, false}; }
+constexpr Access write(std::uint32_t b) { return {b, false, true}; }
+
+}  // namespace
+
+TEST_CASE("a barrier stands only before a step that depends on one since the last") {
+  // b = f(a); c = f(b): dependent
+  CHECK(pattern(program_of(kApart, {{write(0)}, {read(0), write(1)}, {read(1), write(2)}})) ==
+        ".||");
+  // b = f(a); c = g(a): independent, share one
+  CHECK(pattern(program_of(kApart, {{write(0)}, {read(0), write(1)}, {read(0), write(2)}})) ==
+        ".|.");
+  // ... and what uses both needs one more
+  CHECK(pattern(program_of(kApart, {{write(0)},
+                                    {read(0), write(1)},
+                                    {read(0), write(2)},
+                                    {read(1), read(2), write(3)}})) == ".|.|");
+  // Write after read, and write after write.
+  CHECK(pattern(program_of(kApart, {{read(0), write(1)}, {write(0)}})) == ".|");
+  CHECK(pattern(program_of(kApart, {{write(0)}, {write(0)}})) == ".|");
+  // Reads never conflict.
+  CHECK(pattern(program_of(kApart, {{read(4), write(0)}, {read(4), write(1)}})) == "..");
+  // A read satisfied by an earlier barrier needs no second one.
+  CHECK(pattern(program_of(kApart, {{write(0)}, {read(0), write(1)}, {read(0), read(4), write(2)}})) ==
+        ".|.");
+}
+
+TEST_CASE("buffers that share bytes conflict, equal offsets of other homes do not") {
+  std::vector<ProgramBuffer> buffers = {{Home::kArena, 0, 100, "a"},
+                                        {Home::kArena, 96, 64, "b"},
+                                        {Home::kArena, 160, 64, "c"},
+                                        {Home::kDownload, 0, 100, "d"}};
+  CHECK(pattern(program_of(buffers, {{write(0)}, {write(1)}})) == ".|");
+  CHECK(pattern(program_of(buffers, {{write(0)}, {write(2)}})) == "..");
+  CHECK(pattern(program_of(buffers, {{write(0)}, {write(3)}})) == "..");
+}
+
+TEST_CASE("with the barriers placed, no two steps of one group conflict, and none is needless") {
+  std::mt19937 random(5);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<ProgramBuffer> buffers;
+    for (int i = 0; i < 8; ++i) {
+      buffers.push_back({Home::kArena, random() % 512, 1 + random() % 128, "x"});
+    }
+    std::vector<std::vector<Access>> steps(20);
+    for (auto& s : steps) {
+      for (int i = 0; i < 3; ++i) {
+        const bool writes = random() % 2 != 0;
+        s.push_back({static_cast<std::uint32_t>(random() % 8), !writes || random() % 2 != 0, writes});
+      }
+    }
+    Program p = program_of(buffers, steps);
+    place_barriers(&p);
+    auto conflict = [&](const Step& x, const Step& y) {
+      for (const Use& a : x.uses) {
+        for (const Use& b : y.uses) {
+          if (!a.writes && !b.writes) continue;
+          const auto& s = p.buffers[a.buffer];
+          const auto& t = p.buffers[b.buffer];
+          if (s.offset < t.offset + t.bytes && t.offset < s.offset + s.bytes) return true;
+        }
+      }
+      return false;
+    };
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < p.steps.size(); ++i) {
+      bool any = false;
+      for (std::size_t j = begin; j < i; ++j) any = any || conflict(p.steps[j], p.steps[i]);
+      REQUIRE(p.steps[i].barrier_before == any);
+      if (any) begin = i;
+    }
+  }
+}
+
+namespace {
+
+Table small_table() {
+  TestBlob b;
+  b.bindings = {{0, table::kReadOnly}, {1, table::kWriteOnly}};
+  b.push_bytes = 4;
+  b.specs = {{0, "count"}, {233, "local_size_x"}};
+  b.local_size_id[0] = 233;
+  auto t = Table::from_bytes(
+      write_table({{"copy", {{"copy", kFp32.storage, kFp32.arithmetic, {}, b}}}}), "test");
+  REQUIRE(t);
+  return *t;
+}
+
+Lowered copy_of(BufferRef from, BufferRef to) {
+  Lowered lowered;
+  Dispatch d;
+  d.kernel = "copy";
+  d.buffers = {from, to};
+  d.push_u32(1);
+  lowered.dispatches.push_back(d);
+  return lowered;
+}
+
+struct Built {
+  DeviceCaps caps;
+  Table table = small_table();
+  ProgramBuilder builder{table, caps, {kFp32}};
+  std::uint32_t in = builder.add_weights(0, 64, "in");
+  std::uint32_t out = builder.add_buffer(Home::kDownload, 64, "out");
+  Status add(const Lowered& lowered) {
+    return builder.add(
+        lowered,
+        [&](const BufferRef& r) -> Result<std::uint32_t> {
+          return r.kind == BufferKind::kInput ? in : out;
+        },
+        "node");
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the builder takes a chain through scratch and places it") {
+  Built b;
+  Lowered lowered = copy_of({BufferKind::kInput}, {BufferKind::kScratch, 0});
+  lowered.dispatches.push_back(
+      copy_of({BufferKind::kScratch, 0}, {BufferKind::kOutput}).dispatches[0]);
+  lowered.scratch_bytes = {100};
+  REQUIRE(b.add(lowered));
+  auto p = b.builder.finish();
+  REQUIRE(p);
+  CHECK(p->steps.size() == 2);
+  CHECK(p->steps[1].barrier_before);
+  CHECK(p->home_bytes[static_cast<std::size_t>(Home::kArena)] == 256);
+  CHECK(p->home_bytes[static_cast<std::size_t>(Home::kDownload)] == 256);
+}
+
+TEST_CASE("what lowering and kernel disagree about is named") {
+  auto refused = [](auto change) {
+    Built b;
+    Lowered lowered = copy_of({BufferKind::kInput}, {BufferKind::kOutput});
+    change(lowered, b);
+    const Status s = b.add(lowered);
+    REQUIRE_FALSE(s);
+    return s.error().message;
+  };
+  CHECK_THAT(refused([](Lowered& l, Built&) { l.dispatches[0].push_u32(2); }),
+             ContainsSubstring("8 bytes of push constants"));
+  CHECK_THAT(refused([](Lowered& l, Built&) { l.dispatches[0].buffers.pop_back(); }),
+             ContainsSubstring("binding 1"));
+  CHECK_THAT(refused([](Lowered& l, Built&) { l.dispatches[0].specs = {{"size", 3}}; }),
+             ContainsSubstring("no specialization constant size"));
+  CHECK_THAT(refused([](Lowered& l, Built&) { l.dispatches[0].local_size = {256, 0, 0}; }),
+             ContainsSubstring("the device allows 128"));
+  CHECK_THAT(refused([](Lowered& l, Built&) { l.dispatches[0].local_size = {0, 2, 0}; }),
+             ContainsSubstring("fixed to 1"));
+  CHECK_THAT(refused([](Lowered& l, Built&) { l.dispatches[0].groups = {70000, 1, 1}; }),
+             ContainsSubstring("70000 workgroups"));
+  CHECK_THAT(refused([](Lowered& l, Built&) { l.dispatches[0].groups = {0, 1, 1}; }),
+             ContainsSubstring("0 workgroups"));
+  CHECK_THAT(refused([](Lowered& l, Built&) { l.dispatches[0].kernel = "other"; }),
+             ContainsSubstring("no kernel \"other\""));
+  CHECK_THAT(refused([](Lowered& l, Built&) {
+               l.dispatches[0].buffers[0] = {BufferKind::kScratch, 3};
+             }),
+             ContainsSubstring("no scratch buffer 3"));
+  CHECK_THAT(refused([](Lowered& l, Built& b) {
+               b.in = b.builder.add_weights(0, (1u << 27) + 16, "big");
+               l.dispatches[0].buffers[0] = {BufferKind::kInput};
+             }),
+             ContainsSubstring("maxStorageBufferRange"));
+}
+
+TEST_CASE("reading what nothing has written is refused") {
+  Built b;
+  Lowered lowered = copy_of({BufferKind::kScratch, 0}, {BufferKind::kOutput});
+  lowered.scratch_bytes = {64};
+  REQUIRE(b.add(lowered));
+  const auto p = b.builder.finish();
+  REQUIRE_FALSE(p);
+  CHECK_THAT(p.error().message, ContainsSubstring("nothing has written"));
+}

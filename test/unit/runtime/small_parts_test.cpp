@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Half conversion, the LRU, memory types, cache files, library names.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+
+#include "graph/half.hpp"
+#include "graph/lru.hpp"
+#include "graph/pipelines.hpp"
+#include "graph/plan.hpp"
+#include "loader/library.hpp"
+#include "loader/memory.hpp"
+
+using namespace spirkiln;
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("every half survives the way to float and back") {
+  for (std::uint32_t h = 0; h < 65536; ++h) {
+    const float f = half_to_float(static_cast<std::uint16_t>(h));
+    const std::uint16_t back = float_to_half(f);
+    const bool nan = (h & 0x7c00) == 0x7c00 && (h & 0x3ff) != 0;
+    if (nan) {
+      REQUIRE(std::isnan(f));
+      REQUIRE(std::isnan(half_to_float(back)));
+    } else {
+      REQUIRE(back == h);
+    }
+  }
+}
+
+TEST_CASE("floats round to the nearest half, ties to even") {
+  // Between two neighbours h and h + 1: below, at and above the middle.
+  for (std::uint32_t h = 0; h < 0x7bff; ++h) {
+    const double a = half_to_float(static_cast<std::uint16_t>(h));
+    const double b = half_to_float(static_cast<std::uint16_t>(h + 1));
+    const float middle = static_cast<float>((a + b) / 2);  // exact
+    REQUIRE(float_to_half(middle) == (h % 2 == 0 ? h : h + 1));
+    REQUIRE(float_to_half(std::nextafter(middle, 0.0f)) == h);
+    REQUIRE(float_to_half(std::nextafter(middle, 1e9f)) == h + 1);
+  }
+  CHECK(float_to_half(65519.0f) == 0x7bff);
+  CHECK(float_to_half(65520.0f) == 0x7c00);
+  CHECK(float_to_half(1e30f) == 0x7c00);
+  CHECK(float_to_half(-1e-30f) == 0x8000);
+}
+
+TEST_CASE("the LRU never holds more than its bound and forgets the oldest") {
+  LruCache<int, std::shared_ptr<int>> cache(3);
+  auto alive = std::make_shared<int>(0);
+  for (int i = 0; i < 1000; ++i) {
+    cache.insert(i, alive);
+    CHECK(cache.size() <= 3);
+    CHECK(alive.use_count() <= 4);
+  }
+  CHECK(cache.find(999) != nullptr);
+  CHECK(cache.find(996) == nullptr);
+  CHECK(cache.find(997) != nullptr);  // used now: 998 is the oldest
+  cache.insert(1000, alive);
+  CHECK(cache.find(998) == nullptr);
+  CHECK(cache.find(997) != nullptr);
+  cache.insert(997, alive);  // replaces
+  CHECK(cache.size() == 3);
+  cache.set_capacity(1);
+  CHECK(cache.size() == 1);
+  CHECK(cache.find(997) != nullptr);
+}
+
+namespace {
+
+VkPhysicalDeviceMemoryProperties memory_of(
+    std::initializer_list<std::pair<VkMemoryPropertyFlags, std::uint32_t>> types,
+    std::initializer_list<VkMemoryHeapFlags> heaps) {
+  VkPhysicalDeviceMemoryProperties m{};
+  for (const auto& [flags, heap] : types) m.memoryTypes[m.memoryTypeCount++] = {flags, heap};
+  for (const VkMemoryHeapFlags flags : heaps) m.memoryHeaps[m.memoryHeapCount++] = {1u << 30, flags};
+  return m;
+}
+
+constexpr VkMemoryPropertyFlags kLocal = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+constexpr VkMemoryPropertyFlags kVisible = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT;
+constexpr VkMemoryPropertyFlags kCoherent = VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+constexpr VkMemoryPropertyFlags kCached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+
+}  // namespace
+
+TEST_CASE("memory types: a card with ReBAR is never read from through the bus") {
+  // As one NVIDIA driver lists them: none, local, host, host cached, local and visible.
+  const auto m = memory_of({{0, 1},
+                            {kLocal, 0},
+                            {kVisible | kCoherent, 1},
+                            {kVisible | kCoherent | kCached, 1},
+                            {kLocal | kVisible | kCoherent, 0}},
+                           {VK_MEMORY_HEAP_DEVICE_LOCAL_BIT, 0});
+  CHECK(choose_memory_type(m, 0x1f, MemoryUse::kDevice) == 1);
+  CHECK(choose_memory_type(m, 0x1f, MemoryUse::kUpload) == 2);
+  CHECK(choose_memory_type(m, 0x1f, MemoryUse::kDownload) == 3);
+  // What a buffer does not allow is not chosen, and where nothing is left there is no type.
+  CHECK(choose_memory_type(m, 0x16, MemoryUse::kDownload) == 2);
+  CHECK(choose_memory_type(m, 0x10, MemoryUse::kDownload) == 4);
+  CHECK(choose_memory_type(m, 0x03, MemoryUse::kDownload) == 32);
+}
+
+TEST_CASE("memory types: where all memory is one, everything is mapped") {
+  const auto m = memory_of({{kLocal | kVisible | kCoherent | kCached, 0}},
+                           {VK_MEMORY_HEAP_DEVICE_LOCAL_BIT});
+  for (const auto use : {MemoryUse::kDevice, MemoryUse::kUpload, MemoryUse::kDownload}) {
+    CHECK(choose_memory_type(m, 1, use) == 0);
+  }
+  const auto two = memory_of({{kLocal, 0}, {kLocal | kVisible | kCoherent, 0},
+                              {kLocal | kVisible | kCached, 0}},
+                             {VK_MEMORY_HEAP_DEVICE_LOCAL_BIT});
+  CHECK(choose_memory_type(two, 7, MemoryUse::kDownload) == 2);
+  CHECK(choose_memory_type(two, 7, MemoryUse::kUpload) == 1);
+}
+
+TEST_CASE("a cache file that is not whole is not used") {
+  std::vector<std::byte> payload(100);
+  for (std::size_t i = 0; i < payload.size(); ++i) payload[i] = static_cast<std::byte>(i);
+  const auto file = wrap_cache(payload);
+  const auto back = unwrap_cache(file);
+  CHECK(std::vector<std::byte>(back.begin(), back.end()) == payload);
+  for (std::size_t n = 0; n < file.size(); ++n) {
+    CHECK(unwrap_cache(std::span(file).first(n)).empty());
+    auto flipped = file;
+    flipped[n] ^= std::byte{4};
+    CHECK(unwrap_cache(flipped).empty());
+  }
+}
+
+TEST_CASE("forms: one name forces one, and a device has its best by itself") {
+  DeviceCaps caps;
+  caps.type = "discrete";
+  CHECK(*choose_forms("", caps) == std::vector<Form>{kFp16s, kFp16p});
+  CHECK(*choose_forms("fp16pa", caps) == std::vector<Form>{kFp16pa});
+  const auto wrong = choose_forms("fp8", caps);
+  REQUIRE_FALSE(wrong);
+  CHECK_THAT(wrong.error().message, ContainsSubstring("fp8") && ContainsSubstring("fp16sa"));
+  CHECK_FALSE(choose_forms("bf16s", caps));
+}
+
+TEST_CASE("without a Vulkan library the error names every one that was tried") {
+  const auto r = VulkanLibrary::open({"libno-such-vulkan.so.1", "/nonexistent/libvulkan.so"});
+  REQUIRE_FALSE(r);
+  CHECK(r.error().code == ErrorCode::kNoVulkan);
+  CHECK_THAT(r.error().message, ContainsSubstring("libno-such-vulkan.so.1") &&
+                                    ContainsSubstring("/nonexistent/libvulkan.so"));
+  // A library that is there but is no loader counts as tried.
+  const auto other = VulkanLibrary::open({"libc.so.6"});
+  REQUIRE_FALSE(other);
+  CHECK_THAT(other.error().message, ContainsSubstring("libc.so.6: is no Vulkan loader"));
+  CHECK_THAT(VulkanLibrary::open({}).error().message, ContainsSubstring("empty"));
+}
+
+#ifndef _WIN32
+TEST_CASE("the public API gives that error, too") {
+  ::setenv("SPIRKILN_VULKAN_LIBRARY", "libabsent-a.so:libabsent-b.so", 1);
+  CHECK(vulkan_library_names() == std::vector<std::string>{"libabsent-a.so", "libabsent-b.so"});
+  const auto list = list_devices();
+  const auto device = Device::open();
+  ::unsetenv("SPIRKILN_VULKAN_LIBRARY");
+  REQUIRE_FALSE(list);
+  REQUIRE_FALSE(device);
+  CHECK(list.error().code == ErrorCode::kNoVulkan);
+  CHECK_THAT(device.error().message,
+             ContainsSubstring("libabsent-a.so") && ContainsSubstring("libabsent-b.so"));
+}
+#endif

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "support/table_writer.hpp"
+#include "table/select.hpp"
+
+using namespace spirkiln;
+using namespace spirkiln::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+std::vector<std::byte> sample() {
+  std::vector<TestKernel> kernels;
+  for (const char* name : {"beta", "alpha", "gamma"}) {
+    TestKernel k{name, {}};
+    for (const Form form : {kFp16s, kFp32}) {
+      TestVariant v{std::string(name) + "_" + form_name(form), form.storage, form.arithmetic, {}, {}};
+      v.axes = {{"DIRECT", "0"}};
+      v.blob.bindings = {{0, table::kReadOnly}, {1, table::kWriteOnly}};
+      v.blob.specs = {{0, "count"}, {233, "local_size_x"}};
+      v.blob.extensions = {"SPV_KHR_16bit_storage"};
+      v.blob.push_bytes = 8;
+      v.blob.words = {0x07230203, 0x00010000, 0, 8, 0, std::uint32_t(kernels.size()), 7, 8, 9};
+      k.variants.push_back(v);
+    }
+    kernels.push_back(k);
+  }
+  return write_table(kernels);
+}
+
+// Everything that a table offers, as a user of it would walk it.
+void walk(const Table& t) {
+  DeviceCaps caps;
+  caps.name = "x";
+  const Form forms[] = {kFp16s, kFp32};
+  for (const auto& k : t.kernels()) {
+    (void)t.find(t.string(k.name));
+    (void)select_blob(t, {t.string(k.name), forms, {}}, caps).ok();
+    for (const auto& v : t.variants_of(k)) {
+      for (const auto& a : t.axis_values_of(v)) (void)t.string(a.axis).size();
+      const auto& b = t.blobs()[v.blob];
+      (void)missing_requirement(t, b, caps);
+      std::uint64_t sum = 0;
+      for (const auto& x : t.bindings_of(b)) sum += x.binding;
+      for (const auto& x : t.specs_of(b)) sum += x.id + t.string(x.name).size();
+      for (const auto& x : t.extensions_of(b)) sum += t.string(x).size();
+      if (auto words = t.words(v.blob)) {
+        for (const std::uint32_t w : *words) sum += w;
+      }
+      volatile std::uint64_t keep = sum;
+      (void)keep;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a table gives back what was written") {
+  auto t = Table::from_bytes(sample(), "test");
+  REQUIRE(t);
+  CHECK(t->name() == "test");
+  REQUIRE(t->kernels().size() == 3);
+  CHECK(t->string(t->kernels()[0].name) == "alpha");
+  CHECK(t->find("gamma") == &t->kernels()[2]);
+  CHECK(t->find("delta") == nullptr);
+  CHECK(t->find("") == nullptr);
+  const auto variants = t->variants_of(*t->find("beta"));
+  REQUIRE(variants.size() == 2);
+  CHECK(t->string(variants[1].name) == "beta_fp32");
+  const auto& blob = t->blobs()[variants[1].blob];
+  REQUIRE(t->bindings_of(blob).size() == 2);
+  CHECK(t->bindings_of(blob)[1].flags == table::kWriteOnly);
+  CHECK(t->string(t->specs_of(blob)[1].name) == "local_size_x");
+  auto words = t->words(variants[1].blob);
+  REQUIRE(words);
+  CHECK(words->size() == 9);
+  CHECK((*words)[5] == 0);
+}
+
+TEST_CASE("words may be asked for by many threads") {
+  auto t = Table::from_bytes(sample(), "test");
+  REQUIRE(t);
+  std::vector<std::thread> threads;
+  std::atomic<int> good{0};
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (std::uint32_t b = 0; b < t->blobs().size(); ++b) good += t->words(b).ok() ? 1 : 0;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK(good == 8 * static_cast<int>(t->blobs().size()));
+}
+
+TEST_CASE("what is no table, another format or cut short is said plainly") {
+  CHECK_THAT(Table::from_bytes({}, "x").error().message, ContainsSubstring("x: "));
+  std::vector<std::byte> text(1000, std::byte{'a'});
+  CHECK_THAT(Table::from_bytes(text, "x").error().message, ContainsSubstring("no kernel table"));
+  auto newer = sample();
+  newer[8] = std::byte{9};
+  CHECK_THAT(Table::from_bytes(newer, "x").error().message, ContainsSubstring("format 9"));
+  auto flipped = sample();
+  flipped.back() ^= std::byte{1};
+  const auto r = Table::from_bytes(flipped, "x");
+  REQUIRE_FALSE(r);
+  CHECK(r.error().code == ErrorCode::kCorrupt);
+  CHECK_THAT(r.error().message, ContainsSubstring("checksum"));
+  CHECK(Table::from_file("/nonexistent/table").error().code == ErrorCode::kIo);
+  CHECK(Table::from_file("/").error().code == ErrorCode::kIo);
+}
+
+TEST_CASE("a table cut at any byte is refused") {
+  const auto whole = sample();
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
+    CHECK_FALSE(Table::from_bytes(cut, "x"));
+    // With a size and checksum that fit, the sections themselves must be found out of bounds, or be
+    // whole because only padding is gone.
+    reseal_table(cut);
+    if (auto t = Table::from_bytes(cut, "x")) walk(*t);
+  }
+}
+
+TEST_CASE("bits flipped behind a fitting checksum never do harm") {
+  const auto whole = sample();
+  std::mt19937 random(1);
+  int refused = 0;
+  for (int round = 0; round < 20000; ++round) {
+    auto bytes = whole;
+    const int flips = 1 + static_cast<int>(random() % 4);
+    for (int i = 0; i < flips; ++i) {
+      const std::size_t at = 8 + random() % (bytes.size() - 8);
+      bytes[at] ^= static_cast<std::byte>(1u << (random() % 8));
+    }
+    reseal_table(bytes);
+    auto t = Table::from_bytes(bytes, "x");
+    if (t) {
+      walk(*t);
+    } else {
+      ++refused;
+      CHECK(t.error().code == ErrorCode::kCorrupt);
+    }
+  }
+  CHECK(refused > 1000);
+}
+
+TEST_CASE("extreme values in every 32-bit field never do harm") {
+  const auto whole = sample();
+  for (std::size_t at = 8; at + 4 <= whole.size(); at += 4) {
+    for (const std::uint32_t value : {0u, 0xffffffffu, 0x7fffffffu, 0x80000000u, 0xfffffff0u}) {
+      auto bytes = whole;
+      std::memcpy(bytes.data() + at, &value, 4);
+      reseal_table(bytes);
+      if (auto t = Table::from_bytes(bytes, "x")) walk(*t);
+    }
+  }
+}
+
+TEST_CASE("a blob whose words are not those of the index is refused when it is used") {
+  // The last bytes are the last kernel's packed frame: damage there passes the index.
+  auto bytes = sample();
+  bytes[bytes.size() - 6] ^= std::byte{0x10};
+  reseal_table(bytes);
+  auto t = Table::from_bytes(bytes, "x");
+  REQUIRE(t);
+  const auto last = t->variants_of(*t->find("gamma"))[0].blob;
+  const auto words = t->words(last);
+  REQUIRE_FALSE(words);
+  CHECK(words.error().code == ErrorCode::kCorrupt);
+  CHECK(t->words(t->variants_of(*t->find("alpha"))[0].blob));
+  CHECK_FALSE(t->words(10000));
+}
