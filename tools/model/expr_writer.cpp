@@ -16,6 +16,7 @@ std::uint32_t ExprWriter::emit(ExprOp op, std::int64_t a, std::int64_t b) {
   const auto key = std::make_tuple(static_cast<std::uint32_t>(op), static_cast<std::int32_t>(a),
                                    static_cast<std::int32_t>(b));
   const auto [it, fresh] = known_.try_emplace(key, static_cast<std::uint32_t>(exprs_.size()));
+  if (exprs_.size() > 1'000'000) fail_unsupported("the shapes of this graph are too complex");
   if (fresh) exprs_.push_back({op, std::get<1>(key), std::get<2>(key)});
   return it->second;
 }

@@ -71,6 +71,9 @@ Value Importer::cast(const OnnxNode& node) {
 Value Importer::reshape_op(const OnnxNode& node) {
   expect_int(node, "allowzero", 0);
   const ShapeValue wanted = shape_value(node, 1);
+  if (wanted.values.size() > 8) {
+    fail(node, fmt::format("its result has rank {}, at most 8 is supported", wanted.values.size()));
+  }
   auto& syms = graph_.syms;
   std::vector<Sym> old;
   const Value& in = input(node, 0);

@@ -124,6 +124,7 @@ Value Importer::gather(const OnnxNode& node) {
   if (axis != 0 || data.dims.size() != 1) {
     fail(node, "it is supported on vectors that come from a shape only");
   }
+  if (indices.ints.size() > 4096) fail(node, "its result is too long for a shape");
   ShapeValue result;
   result.is_float = data.is_float;
   result.dims = indices.dims;

@@ -173,7 +173,17 @@ Value Importer::import_node(const OnnxNode& node) {
       fail(node, fmt::format("attribute {} = {} is not supported", name, attribute_text(value)));
     }
   }
+  if (const auto* l = std::get_if<Literal>(&result)) charge(node, l->elements());
+  if (const auto* s = std::get_if<ShapeValue>(&result)) charge(node, 64 * s->values.size());
   return result;
+}
+
+void Importer::charge(const OnnxNode& node, std::size_t elements) {
+  constexpr std::size_t kMaxCharged = std::size_t{128} << 20;  // 512 MiB
+  charged_ += elements;
+  if (charged_ > kMaxCharged) {
+    fail(node, "up to here the graph's constants take more than 512 MiB, which is not supported");
+  }
 }
 
 void Importer::fail(const OnnxNode& node, const std::string& text) const {
@@ -394,6 +404,7 @@ Node Importer::new_node(const OnnxNode& node, Kind kind, std::vector<int> inputs
 }
 
 int Importer::finish(const OnnxNode& node, Node n, Dims dims) {
+  charge(node, n.weights.values.size() + n.scale.size());
   n.output = graph_.add_tensor(node.outputs[0], std::move(dims));
   graph_.nodes.push_back(std::move(n));
   return graph_.nodes.back().output;

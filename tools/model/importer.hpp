@@ -50,6 +50,8 @@ class Importer {
   void import_input();
   void import_outputs();
   Value import_node(const OnnxNode& node);
+  // Counts what constants and weights take; a small file can name large ones again and again.
+  void charge(const OnnxNode& node, std::size_t elements);
   bool has_input(const OnnxNode& node, std::size_t i) const;
   const Value& input(const OnnxNode& node, std::size_t i) const;
   const View& view(const OnnxNode& node, std::size_t i) const;  // a computed tensor
@@ -144,6 +146,7 @@ class Importer {
   const OnnxGraph& onnx_;
   Graph graph_;
   std::map<std::string, Value> values_;
+  std::size_t charged_ = 0;
   std::set<std::string> attributes_read_;  // of the current node
 };
 

@@ -18,9 +18,10 @@
 namespace spirkiln::packer {
 namespace {
 
-constexpr std::uint64_t kMaxFileBytes = 512ull << 20;
-constexpr std::uint64_t kMaxElements = 128ull << 20;  // of one constant
+constexpr std::uint64_t kMaxFileBytes = 256ull << 20;
+constexpr std::uint64_t kMaxElements = 64ull << 20;  // of one constant
 constexpr int kMaxRank = 8;
+constexpr int kMaxNodes = 10000;  // passes take time that grows with the square
 
 std::string type_name(int type) {
   return onnx::TensorProto_DataType_IsValid(type)
@@ -255,6 +256,10 @@ OnnxGraph convert(const onnx::ModelProto& model) {
   graph.input = read_value_info(*inputs[0], "input");
   if (proto.output_size() == 0) fail_corrupt("it has no output");
   for (const auto& info : proto.output()) graph.outputs.push_back(read_value_info(info, "output"));
+  if (proto.node_size() > kMaxNodes) {
+    fail_unsupported(
+        fmt::format("it has {} nodes, at most {} are supported", proto.node_size(), kMaxNodes));
+  }
   std::size_t index = 0;
   for (const auto& node : proto.node()) graph.nodes.push_back(read_node(node, index++));
   check_order(graph);

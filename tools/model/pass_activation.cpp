@@ -20,10 +20,11 @@ struct Linear {
   double s = 1, b = 0;
 };
 
-// t itself, then every tensor that t is a scalar affine function of.
+// t itself, then the tensors that t is a scalar affine function of: as many as any export has.
 std::vector<Linear> linear_chain(const Graph& graph, const Links& links, int t) {
   std::vector<Linear> chain{{t}};
   for (;;) {
+    if (chain.size() == 8) return chain;
     const Linear& last = chain.back();
     const int p = links.producer[static_cast<std::size_t>(last.tensor)];
     if (p < 0) return chain;

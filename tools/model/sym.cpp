@@ -11,9 +11,12 @@
 namespace spirkiln::packer {
 namespace {
 
-constexpr std::size_t kMaxTerms = 512;
-constexpr std::size_t kMaxDegree = 16;
+constexpr std::size_t kMaxTerms = 64;
+constexpr std::size_t kMaxDegree = 8;
 constexpr std::size_t kMaxAtoms = 65536;
+constexpr int kMaxDepth = 64;   // bounds every recursion over atoms
+constexpr int kTextDepth = 6;   // atoms deeper inside others are left out of messages
+constexpr std::size_t kTextLength = 300;
 
 [[noreturn]] void fail_range() {
   fail_unsupported("a shape expression of this graph does not fit into 64 bits");
@@ -52,7 +55,7 @@ std::optional<std::int64_t> Sym::constant() const {
 }
 
 SymContext::SymContext() {
-  for (int i = 0; i < 3; ++i) atoms_.push_back({AtomKind::kInput, i, {}, {}});
+  for (int i = 0; i < 3; ++i) atoms_.push_back({AtomKind::kInput, i, {}, {}, 0, true});
 }
 
 void SymContext::add_term(Sym::Terms& terms, const Sym::Monomial& monomial,
@@ -99,11 +102,20 @@ Sym SymContext::atom_sym(AtomKind kind, const Sym& a, const Sym& b) {
   const auto key = std::make_pair(static_cast<int>(kind), std::make_pair(a, b));
   auto it = interned_.find(key);
   if (it == interned_.end()) {
-    if (atoms_.size() >= kMaxAtoms) {
-      fail_unsupported("the shape expressions of this graph are too many");
+    int depth = 0;
+    for (const Sym* part : {&a, &b}) {
+      for (const auto& [m, c] : part->terms_) {
+        for (const AtomId id : m) depth = std::max(depth, atoms_[id].depth + 1);
+      }
+    }
+    if (atoms_.size() >= kMaxAtoms || depth > kMaxDepth) {
+      fail_unsupported("the shape expressions of this graph are too many or too deep");
     }
     it = interned_.emplace(key, static_cast<AtomId>(atoms_.size())).first;
-    atoms_.push_back({kind, 0, a, b});
+    // Kept with the atom: asking again and again through shared parts would take for ever.
+    const bool both = non_negative(a) && non_negative(b);
+    const bool either = non_negative(a) || non_negative(b);
+    atoms_.push_back({kind, 0, a, b, depth, kind == AtomKind::kMax ? either : both});
   }
   Sym s;
   s.terms_[{it->second}] = 1;
@@ -216,19 +228,18 @@ bool SymContext::non_negative(const Sym& a) const {
   for (const auto& [m, c] : a.terms_) {
     if (c < 0) return false;
     for (const AtomId id : m) {
-      const Atom& atom = atoms_[id];
-      if (atom.kind == AtomKind::kInput) continue;
-      if (!non_negative(atom.a) || !non_negative(atom.b)) return false;
+      if (!atoms_[id].non_negative) return false;
     }
   }
   return true;
 }
 
-std::string SymContext::to_string(const Sym& a) const {
+std::string SymContext::to_string(const Sym& a, int depth) const {
   if (a.terms_.empty()) return "0";
-  const auto atom_text = [this](AtomId id) -> std::string {
+  const auto atom_text = [this, depth](AtomId id) -> std::string {
     const Atom& atom = atoms_[id];
-    const std::string x = to_string(atom.a), y = to_string(atom.b);
+    if (depth >= kTextDepth) return "(...)";
+    const std::string x = to_string(atom.a, depth + 1), y = to_string(atom.b, depth + 1);
     switch (atom.kind) {
       case AtomKind::kInput:
         return std::string(1, "NHW"[atom.input]);
@@ -245,6 +256,7 @@ std::string SymContext::to_string(const Sym& a) const {
   };
   std::string text;
   for (auto it = a.terms_.rbegin(); it != a.terms_.rend(); ++it) {
+    if (text.size() > kTextLength) return text + " + ...";
     const auto& [m, c] = *it;
     const bool negative = c < 0;
     text += text.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");

@@ -44,6 +44,8 @@ struct Atom {
   AtomKind kind;
   int input = 0;  // of kInput: 0 N, 1 H, 2 W
   Sym a, b;       // of the others
+  int depth = 0;  // of atoms inside atoms
+  bool non_negative = true;
 };
 
 // Owns the atoms. All arithmetic is checked: a coefficient beyond 64 bits or an expression that
@@ -69,7 +71,8 @@ class SymContext {
   bool non_negative(const Sym& a) const;
 
   const Atom& atom(AtomId id) const { return atoms_[id]; }
-  std::string to_string(const Sym& a) const;
+  // For messages: what is long or deep is cut short.
+  std::string to_string(const Sym& a, int depth = 0) const;
   // Nothing where a divisor is not positive or does not divide.
   std::optional<std::int64_t> evaluate(const Sym& a, const std::array<std::int64_t, 3>& nhw) const;
 

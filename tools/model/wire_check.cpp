@@ -9,7 +9,7 @@
 namespace spirkiln::packer {
 namespace {
 
-constexpr std::uint64_t kMaxMessages = 2'000'000;  // about 400 MB in memory at the worst
+constexpr std::uint64_t kMaxMessages = 500'000;  // about 100 MB in memory at the worst
 constexpr std::uint64_t kMaxVarints = 16'000'000;  // numbers that are not raw data
 
 // The messages of onnx.proto that hold messages, as far as an inference graph has them.

@@ -215,3 +215,63 @@ TEST_CASE("padding lanes of weights, scales and biases are zero", "[pack]") {
     for (std::size_t i = 0; i < 8; ++i) CHECK((consts[k][i] == 0) == (i >= 5));
   }
 }
+
+TEST_CASE("small graphs that ask for a lot are refused in time", "[damage]") {
+  SECTION("a large constant, again and again") {
+    OnnxBuilder g;
+    g.floats("a", {4096, 1}, std::vector<float>(4096, 1));
+    g.floats("b", {1, 4096}, std::vector<float>(4096, 1));
+    g.node("Add", {"a", "b"}, "c0");
+    for (int i = 0; i < 100; ++i) {
+      g.node("Identity", {"c" + std::to_string(i)}, "c" + std::to_string(i + 1));
+    }
+    g.node("Relu", {"x"}, "y");
+    g.output("y");
+    CHECK(contains(refused(g).message, "512 MiB"));
+  }
+  SECTION("shape arithmetic that doubles at every step") {
+    OnnxBuilder g;
+    g.node("Shape", {"x"}, "s0");
+    g.ints("flip", {3, 2, 1, 0});
+    for (int i = 0; i < 200; ++i) {
+      const std::string s = "s" + std::to_string(i), t = "t" + std::to_string(i);
+      g.node("Gather", {s, "flip"}, t);
+      g.node(i % 2 == 0 ? "Min" : "Max", {s, t}, "m" + std::to_string(i));
+      g.node("Add", {"m" + std::to_string(i), s}, "s" + std::to_string(i + 1));
+    }
+    g.node("Relu", {"x"}, "y");
+    g.output("y");
+    CHECK(contains(refused(g).message, "shape expression"));
+  }
+  SECTION("products that grow without bound") {
+    OnnxBuilder g;
+    g.node("Shape", {"x"}, "s0");
+    for (int i = 0; i < 40; ++i) {
+      const std::string s = "s" + std::to_string(i);
+      g.node("Mul", {s, s}, "s" + std::to_string(i + 1));
+    }
+    g.node("Relu", {"x"}, "y");
+    g.output("y");
+    CHECK(contains(refused(g).message, "too complex"));
+  }
+  SECTION("a long chain of affine nodes that are all read twice") {
+    OnnxBuilder g;
+    g.floats("k", {}, {1.01F});
+    std::string last = "x";
+    for (int i = 0; i < 1500; ++i) {
+      const std::string n = std::to_string(i);
+      g.node("Mul", {last, "k"}, "a" + n);
+      g.node("Mul", {"a" + n, last}, "b" + n);
+      last = "a" + n;
+    }
+    g.node("Relu", {last}, "y");
+    g.output("y");
+    CHECK(packed(g).nodes().size() == 1);
+  }
+  SECTION("more nodes than any graph has") {
+    OnnxBuilder g;
+    for (int i = 0; i < 10001; ++i) g.node("Relu", {"x"}, "r" + std::to_string(i));
+    g.output("r0");
+    CHECK(contains(refused(g).message, "10001 nodes"));
+  }
+}
