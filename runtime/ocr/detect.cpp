@@ -5,6 +5,7 @@
 #include <cmath>
 #include <opencv2/imgproc.hpp>
 
+#include "ocr/merge.hpp"
 #include "ocr/pack.hpp"
 
 namespace spirkiln::ocr {
@@ -30,6 +31,22 @@ float mean_inside(const cv::Mat& map, const Quad& quad) {
   cv::Mat mask = cv::Mat::zeros(around.size(), CV_8U);
   cv::fillConvexPoly(mask, corners.data(), 4, cv::Scalar(1));
   return static_cast<float>(cv::mean(map(around), mask)[0]);
+}
+
+// Final stops are small and stand at the end: along the line a box gets more room than across it.
+Quad grown(const Quad& quad, const OcrOptions& options, cv::Size picture) {
+  const float w = quad_width(quad), h = quad_height(quad);
+  const float height = std::min(w, h);
+  const float x = height * (w >= h ? options.margin_x : options.margin_y);
+  const float y = height * (w >= h ? options.margin_y : options.margin_x);
+  const cv::Point2f right = (quad[1] - quad[0]) * (x / w), down = (quad[3] - quad[0]) * (y / h);
+  Quad out = {quad[0] - right - down, quad[1] + right - down, quad[2] + right + down,
+              quad[3] - right + down};
+  for (cv::Point2f& p : out) {
+    p.x = std::clamp(p.x, 0.0f, static_cast<float>(picture.width - 1));
+    p.y = std::clamp(p.y, 0.0f, static_cast<float>(picture.height - 1));
+  }
+  return out;
 }
 
 float median_height(const std::vector<Box>& boxes) {
@@ -67,7 +84,9 @@ Result<std::vector<Box>> look(Net& net, const cv::Mat& picture, const DetectPlan
                  "the detection model answers values that are not numbers: the device computes "
                  "this variant wrongly, force another one with SPIRKILN_VARIANT=fp32"};
   }
-  return boxes_of_map(view, plan, picture.size(), options);
+  std::vector<Box> boxes = merged(boxes_of_map(view, plan, picture.size(), options));
+  for (Box& box : boxes) box.quad = grown(box.quad, options, picture.size());
+  return boxes;
 }
 
 }  // namespace

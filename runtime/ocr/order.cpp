@@ -59,15 +59,7 @@ float page_angle(const std::vector<OcrLine>& lines) {
 }
 
 std::vector<std::size_t> reading_order(const std::vector<OcrLine>& lines) {
-  float stacked = 0, all = 0;
-  for (const OcrLine& line : lines) {
-    all += length_of(line);
-    if (line.stacked) stacked += length_of(line);
-  }
-  // A page of columns is read as rows after a quarter turn to the left: its right side goes up.
-  const bool columns = stacked * 2 > all;
-  const float angle = columns ? 90.0f : page_angle(lines);
-
+  const float angle = page_angle(lines);
   std::vector<Placed> placed;
   for (std::size_t i = 0; i < lines.size(); ++i) placed.push_back(place(lines[i], i, angle));
   std::sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) {

@@ -10,8 +10,8 @@
 namespace spirkiln::ocr {
 
 // Indices of the lines. The page is turned upright first, by the direction that most text of it is
-// read in; then rows go from top to bottom and each from left to right. Stacked columns go from
-// right to left.
+// read in; then rows go from top to bottom and each from left to right. (Columns of upright
+// characters, read downwards, so go from right to left.)
 std::vector<std::size_t> reading_order(const std::vector<OcrLine>& lines);
 
 // The reading direction of most text, degrees clockwise.

@@ -25,12 +25,12 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+// One way of reading a box.
 struct Candidate {
   Quad quad;
   cv::Mat crop;
   float box_score = 0;
   float upside_down = 0;
-  bool stacked = false;
   Reading reading;
 };
 
@@ -40,11 +40,18 @@ OcrLine to_line(const Candidate& candidate) {
   line.box_score = candidate.box_score;
   line.angle = quad_angle(candidate.quad);
   line.rotation = static_cast<std::uint32_t>(std::lround(line.angle / 90.0f) + 4) % 4 * 90;
-  line.stacked = candidate.stacked;
-  line.orient_score = candidate.upside_down;
   line.text = candidate.reading.text;
   line.score = candidate.reading.score;
   return line;
+}
+
+Candidate turned_over(const Candidate& line) {
+  Candidate out;
+  out.quad = turned(line.quad, 2);
+  cv::rotate(line.crop, out.crop, cv::ROTATE_180);
+  out.box_score = line.box_score;
+  out.upside_down = 1 - line.upside_down;
+  return out;
 }
 
 Status orient_all(const OcrNets& nets, std::vector<Candidate>& lines, const OcrOptions& options,
@@ -57,15 +64,8 @@ Status orient_all(const OcrNets& nets, std::vector<Candidate>& lines, const OcrO
   if (!answer) return answer.error();
   timings.orient += watch.ms();
   timings.orient_runs += answer->runs;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    lines[i].upside_down = answer->upside_down[i];
-  }
+  for (std::size_t i = 0; i < lines.size(); ++i) lines[i].upside_down = answer->upside_down[i];
   return Ok{};
-}
-
-void turn_over(Candidate& line) {
-  line.quad = turned(line.quad, 2);
-  cv::rotate(line.crop, line.crop, cv::ROTATE_180);
 }
 
 Status recognise_all(const OcrNets& nets, const Dictionary& dictionary,
@@ -83,34 +83,105 @@ Status recognise_all(const OcrNets& nets, const Dictionary& dictionary,
   return Ok{};
 }
 
+// +1 where the lines that the classifier is sure of agree that the page is upside down, -1 where
+// they agree that it is not, 0 where they are few or differ.
+int page_vote(const std::vector<Candidate>& lines) {
+  int over = 0, upright = 0;
+  for (const Candidate& line : lines) {
+    if (line.upside_down > 0.95f) ++over;
+    if (line.upside_down < 0.05f) ++upright;
+  }
+  if (over + upright < 3) return 0;
+  if (over >= 5 * upright) return 1;
+  return upright >= 5 * over ? -1 : 0;
+}
+
+// A box of one narrow character is as tall as a short line that runs downwards.
+bool may_be_one_character(const Candidate& line) {
+  return line.crop.cols < 2.5f * static_cast<float>(line.crop.rows);
+}
+
+std::size_t characters(const std::string& utf8) {
+  return static_cast<std::size_t>(
+      std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+// Whether a second try says more than the first. Wrong ways round give short texts, sometimes with
+// confidence. `agrees` is +1 where the second is what the page votes for, -1 where the first is.
+bool is_better(const Reading& second, const Reading& first, int agrees) {
+  constexpr float kSureEnough = 0.8f;
+  if (second.score < kSureEnough) return false;
+  if (characters(second.text) * 2 < characters(first.text) && first.score > 0.5f) return false;
+  const float ahead = agrees < 0 ? 0.15f : agrees > 0 ? -0.02f : 0.0f;
+  return second.score > first.score + ahead;
+}
+
 }  // namespace
 
 Result<std::vector<OcrLine>> read_boxes(const OcrNets& nets, const Dictionary& dictionary,
                                         const cv::Mat& picture, const std::vector<Box>& boxes,
                                         const OcrOptions& options, OcrTimings& timings) {
   std::vector<Candidate> lines;
+  std::vector<bool> tall;
   for (const Box& box : boxes) {
     Candidate line;
-    const bool tall = quad_height(box.quad) >= kTall * quad_width(box.quad);
-    line.quad = tall ? turned(box.quad, 1) : box.quad;
+    const bool is_tall = quad_height(box.quad) >= kTall * quad_width(box.quad);
+    line.quad = is_tall ? turned(box.quad, 1) : box.quad;
     line.crop = crop_quad(picture, line.quad);
     line.box_score = box.score;
-    if (!line.crop.empty()) lines.push_back(std::move(line));
+    if (line.crop.empty()) continue;
+    lines.push_back(std::move(line));
+    tall.push_back(is_tall);
   }
   if (auto status = orient_all(nets, lines, options, timings); !status) return status.error();
+  const int vote = page_vote(lines);
+  std::vector<bool> unsure, over;
   for (Candidate& line : lines) {
-    if (line.upside_down > options.orient_threshold) turn_over(line);
+    unsure.push_back(line.upside_down > 0.5f && line.upside_down < 0.98f);
+    over.push_back(line.upside_down > options.orient_threshold);
+    if (over.back()) line = turned_over(line);
   }
   if (auto status = recognise_all(nets, dictionary, lines, options, timings); !status) {
     return status.error();
   }
-  std::vector<OcrLine> out;
+
+  // Second tries, all in one go.
+  std::vector<Candidate> tries;
+  std::vector<std::size_t> of_line;
+  std::vector<int> agrees;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const bool poor = lines[i].reading.score < options.retry_score;
+    if (poor || unsure[i]) {
+      tries.push_back(turned_over(lines[i]));
+      of_line.push_back(i);
+      agrees.push_back(over[i] ? -vote : vote);
+    }
+    if (tall[i] && may_be_one_character(lines[i])) {
+      Candidate upright;
+      upright.quad = turned(lines[i].quad, over[i] ? 1 : -1);
+      upright.crop = crop_quad(picture, upright.quad);
+      upright.box_score = lines[i].box_score;
+      tries.push_back(std::move(upright));
+      of_line.push_back(i);
+      agrees.push_back(0);
+    }
+  }
+  if (auto status = recognise_all(nets, dictionary, tries, options, timings); !status) {
+    return status.error();
+  }
+  for (std::size_t k = 0; k < tries.size(); ++k) {
+    Candidate& line = lines[of_line[k]];
+    if (getenv("DBG")) fprintf(stderr, "TRY %dx%d %s %.4f -> %s %.4f cls %.4f vote %d tall %d\n", line.crop.cols, line.crop.rows, line.reading.text.c_str(), line.reading.score, tries[k].reading.text.c_str(), tries[k].reading.score, line.upside_down, vote, int(tall[of_line[k]]));
+    if (is_better(tries[k].reading, line.reading, agrees[k])) line = std::move(tries[k]);
+  }
+
+  std::vector<OcrLine> read;
   for (const Candidate& line : lines) {
     if (line.reading.text.empty() || line.reading.score < options.text_threshold) continue;
-    out.push_back(to_line(line));
+    read.push_back(to_line(line));
   }
   std::vector<OcrLine> sorted;
-  for (const std::size_t i : reading_order(out)) sorted.push_back(std::move(out[i]));
+  for (const std::size_t i : reading_order(read)) sorted.push_back(std::move(read[i]));
   return sorted;
 }
 

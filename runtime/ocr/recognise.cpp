@@ -187,8 +187,11 @@ Result<Orientation> orient(Net& net, std::span<const cv::Mat> crops, const OcrOp
     PictureBatch batch(static_cast<std::uint32_t>(count), kHeight, kWidth);
     for (std::size_t i = 0; i < count; ++i) {
       const cv::Mat& crop = crops[first + i];
-      const int width = static_cast<int>(std::min(line_width(crop), kWidth));
-      batch.put(static_cast<std::uint32_t>(i), scaled(crop, {width, static_cast<int>(kHeight)}));
+      // Of a long line the first part: squeezed into the width, it would be unreadable.
+      const cv::Mat part =
+          line_width(crop) > kWidth ? crop.colRange(0, std::min(crop.cols, crop.rows * 4)) : crop;
+      const int width = static_cast<int>(std::min(line_width(part), kWidth));
+      batch.put(static_cast<std::uint32_t>(i), scaled(part, {width, static_cast<int>(kHeight)}));
     }
     auto answer = net.run(batch.pictures());
     if (!answer) return answer.error();

@@ -17,8 +17,8 @@ std::string page_json(const std::string& file, const OcrPage& page) {
     for (std::size_t i = 0; i < 4; ++i) {
       out += fmt::format("{}[{:.1f}, {:.1f}]", i == 0 ? "" : ", ", line.box[i].x, line.box[i].y);
     }
-    out += fmt::format(R"(], "box_score": {:.4f}, "angle": {:.1f}, "rotation": {}, "stacked": {}}})",
-                       line.box_score, line.angle, line.rotation, line.stacked);
+    out += fmt::format(R"(], "box_score": {:.4f}, "angle": {:.1f}, "rotation": {}}})",
+                       line.box_score, line.angle, line.rotation);
     separator = ",\n";
   }
   return out + "]}";

@@ -9,7 +9,7 @@
 namespace spirkiln {
 
 // One object: {"file", "width", "height", "lines": [{"text", "score", "box", "box_score", "angle",
-// "rotation", "stacked"}], "ms"}.
+// "rotation"}], "ms"}.
 std::string page_json(const std::string& file, const OcrPage& page);
 // {"file", "error"}
 std::string error_json(const std::string& file, const Error& error);

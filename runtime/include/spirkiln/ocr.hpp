@@ -101,10 +101,14 @@ struct OcrOptions {
   float mask_threshold = 0.3f;   // a pixel of the map is text
   float box_threshold = 0.5f;    // mean of the map inside a box
   float unclip_ratio = 1.6f;     // boxes grow by area * ratio / perimeter on each side
+  float margin_x = 0.1f;         // then crops grow by these shares of their height
+  float margin_y = 0.03f;
   std::uint32_t max_boxes = 1000;
 
   // Orientation: a line is turned where the classifier is surer than this.
   float orient_threshold = 0.9f;
+  // Where the classifier is unsure, or a line's score is below this, it is read the other way too.
+  float retry_score = 0.85f;
 
   // Recognition.
   float text_threshold = 0.5f;  // lines below are dropped
@@ -121,10 +125,10 @@ struct OcrLine {
   // Corners clockwise, beginning where the first character's top left is.
   std::array<OcrPoint, 4> box{};
   float box_score = 0;  // mean probability of text inside, 1 where the whole picture was read
-  float angle = 0;      // of the reading direction, degrees clockwise from "to the right", (-180, 180]
+  // Of the reading direction, degrees clockwise from "to the right", (-180, 180]. Upright characters
+  // one below the other are read downwards: 90.
+  float angle = 0;
   std::uint32_t rotation = 0;  // angle to the nearest of 0, 90, 180, 270
-  bool stacked = false;        // upright characters one below the other
-  float orient_score = 0;      // classifier's probability for the direction that was taken
   std::string text;            // UTF-8
   float score = 0;             // mean probability of its characters
 };

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A reader from a folder of packs.
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "spirkiln/ocr.hpp"
+
+namespace spirkiln {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<std::shared_ptr<Net>> open_net(const fs::path& file, const Device& device,
+                                      const GraphOptions& options) {
+  auto model = Model::open(file.string());
+  if (!model) return std::move(model).error();
+  auto graph = Graph::create(device, *model, options);
+  if (!graph) return std::move(graph).error();
+  return make_net(std::move(*graph));
+}
+
+}  // namespace
+
+Result<OcrReader> OcrReader::open(const std::string& folder, const Device& device,
+                                  const GraphOptions& graph_options, const OcrOptions& options) {
+  const fs::path root(folder);
+  auto dictionary = Dictionary::open((root / "ppocr_keys_v1.txt").string());
+  if (!dictionary) return std::move(dictionary).error();
+  auto detect = open_net(root / "det.spkm", device, graph_options);
+  if (!detect) return std::move(detect).error();
+  auto orient = open_net(root / "cls.spkm", device, graph_options);
+  if (!orient) return std::move(orient).error();
+  auto recognise = open_net(root / "rec.spkm", device, graph_options);
+  if (!recognise) return std::move(recognise).error();
+  return create({*detect, *orient, *recognise}, std::move(*dictionary), options);
+}
+
+std::string default_packs_folder() {
+  const auto set = [](const char* name) -> const char* {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0' ? value : nullptr;
+  };
+  if (const char* models = set("SPIRKILN_MODELS")) return models;
+  if (const char* cache = set("SPIRKILN_CACHE")) return (fs::path(cache) / "packs").string();
+  if (const char* cache = set("XDG_CACHE_HOME")) {
+    return (fs::path(cache) / "spirkiln" / "packs").string();
+  }
+  const char* home = set("HOME");
+  return (fs::path(home != nullptr ? home : ".") / ".cache" / "spirkiln" / "packs").string();
+}
+
+}  // namespace spirkiln

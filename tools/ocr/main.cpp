@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// spirkiln-ocr: pictures in, text out. Only recognised text (or JSON) goes to stdout.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "annotate.hpp"
+#include "json.hpp"
+#include "report.hpp"
+#include "spirkiln/ocr.hpp"
+
+namespace {
+
+using namespace spirkiln;
+
+struct Arguments {
+  std::vector<std::string> files;
+  std::string models, device, variant, annotate;
+  bool json = false, line = false, list_devices = false, timings = false, validation = false;
+};
+
+void say(Severity severity, std::string_view text) {
+  if (severity == Severity::kInfo) return;
+  fmt::print(stderr, "spirkiln-ocr: {}: {}\n", severity == Severity::kError ? "error" : "warning",
+             text);
+}
+
+int fail(const Error& error) {
+  say(Severity::kError, error.message);
+  return 1;
+}
+
+// Longer than any picture that DecodeOptions lets through.
+Result<std::vector<std::uint8_t>> read_stdin(std::uint64_t limit) {
+  std::vector<std::uint8_t> bytes;
+  std::uint8_t block[65536];
+  while (const std::size_t n = std::fread(block, 1, sizeof block, stdin)) {
+    bytes.insert(bytes.end(), block, block + n);
+    if (bytes.size() > limit) {
+      return Error{ErrorCode::kOutOfMemory, fmt::format("-: more than {} bytes", limit)};
+    }
+  }
+  return bytes;
+}
+
+Result<Picture> load(const std::string& file) {
+  if (file != "-") return load_picture(file);
+  auto bytes = read_stdin(DecodeOptions{}.max_file_bytes);
+  if (!bytes) return std::move(bytes).error();
+  return decode_picture(*bytes, "-");
+}
+
+int print_devices(bool as_json) {
+  auto devices = list_devices(say);
+  if (!devices) return fail(devices.error());
+  if (as_json) fmt::print("[");
+  for (const DeviceInfo& d : *devices) {
+    if (as_json) {
+      fmt::print("{}{{\"index\": {}, \"name\": {}, \"type\": \"{}\", \"driver\": {}}}",
+                 d.index == devices->front().index ? "" : ",\n ", d.index, json::quoted(d.name),
+                 d.type, json::quoted(d.driver));
+    } else {
+      fmt::print("{}: {} ({}, {})\n", d.index, d.name, d.type, d.driver);
+    }
+  }
+  if (as_json) fmt::print("]\n");
+  return 0;
+}
+
+void print_timings(const std::string& file, const OcrPage& page) {
+  const OcrTimings& t = page.timings;
+  fmt::print(stderr,
+             "{}: {:.0f} ms: detect {:.0f} ({} runs), orient {:.0f} ({}), recognise {:.0f} ({}), "
+             "{} lines\n",
+             file, t.total, t.detect, t.detect_runs, t.orient, t.orient_runs, t.recognise,
+             t.recognise_runs, page.lines.size());
+}
+
+// A line of progress that is written over, on a terminal only.
+class Progress {
+ public:
+  explicit Progress(std::size_t total) : total_(total), on_(total > 1 && isatty(2) != 0) {}
+  ~Progress() { clear(); }
+  void step(std::size_t done, const std::string& file) const {
+    if (on_) fmt::print(stderr, "\r\033[K[{}/{}] {}", done + 1, total_, file);
+  }
+  void clear() const {
+    if (on_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  std::size_t total_;
+  bool on_;
+};
+
+int read_all(const Arguments& arguments) {
+  DeviceOptions device_options;
+  device_options.message = say;
+  device_options.validation = arguments.validation;
+  if (!arguments.device.empty()) {
+    const bool number =
+        arguments.device.find_first_not_of("0123456789") == std::string::npos &&
+        arguments.device.size() < 6;
+    if (number) {
+      device_options.index = static_cast<std::uint32_t>(std::stoul(arguments.device));
+    } else {
+      device_options.name = arguments.device;
+    }
+  }
+  auto device = Device::open(device_options);
+  if (!device) return fail(device.error());
+  GraphOptions graph_options;
+  graph_options.variant = arguments.variant;
+  graph_options.message = say;
+  OcrOptions ocr_options;
+  ocr_options.message = say;
+  const std::string folder =
+      arguments.models.empty() ? default_packs_folder() : arguments.models;
+  auto reader = OcrReader::open(folder, *device, graph_options, ocr_options);
+  if (!reader) {
+    return fail({reader.error().code,
+                 fmt::format("{} (packs are looked for in {}; scripts/ocr.sh makes them, --models "
+                             "or $SPIRKILN_MODELS names another folder)",
+                             reader.error().message, folder)});
+  }
+
+  int failed = 0;
+  const Progress progress(arguments.files.size());
+  if (arguments.json) fmt::print("{{\"files\": [");
+  const char* separator = "\n";
+  for (std::size_t i = 0; i < arguments.files.size(); ++i) {
+    const std::string& file = arguments.files[i];
+    progress.step(i, file);
+    const auto picture = load(file);
+    auto page = picture ? (arguments.line ? reader->read_line(*picture) : reader->read(*picture))
+                        : Result<OcrPage>(picture.error());
+    Status drawn = Ok{};
+    if (page && !arguments.annotate.empty()) drawn = annotate(*picture, *page, arguments.annotate);
+    progress.clear();
+    if (arguments.json) {
+      fmt::print("{}{}", separator, page ? page_json(file, *page) : error_json(file, page.error()));
+      separator = ",\n";
+    } else if (page) {
+      for (const OcrLine& line : page->lines) fmt::print("{}\n", line.text);
+    }
+    std::fflush(stdout);
+    if (!page) failed |= fail(page.error());
+    if (!drawn) failed |= fail(drawn.error());
+    if (page && arguments.timings) print_timings(file, *page);
+  }
+  if (arguments.json) fmt::print("\n]}}\n");
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    return fail({ErrorCode::kIo, "the output cannot be written"});
+  }
+  const std::uint64_t complaints = device->validation_message_count();
+  if (complaints > 0) {
+    return fail({ErrorCode::kVulkan, fmt::format("{} validation messages", complaints)});
+  }
+  return failed;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Reads text from pictures, on any Vulkan device, from kernels baked offline.");
+  app.footer(
+      "Examples:\n"
+      "  spirkiln-ocr receipt.jpg                    the lines, in reading order\n"
+      "  spirkiln-ocr --json *.png > pages.json      with boxes, scores and angles\n"
+      "  spirkiln-ocr --annotate seen.png page.jpg   draws what was found\n"
+      "  curl -s URL | spirkiln-ocr -                from standard input\n"
+      "Environment: SPIRKILN_MODELS, SPIRKILN_DEVICE, SPIRKILN_VARIANT, SPIRKILN_CACHE,\n"
+      "SPIRKILN_VALIDATION. Exit code: 0, or 1 when any file could not be read.");
+  app.set_version_flag("--version", "spirkiln-ocr " SPIRKILN_VERSION);
+  Arguments a;
+  app.add_option("FILE", a.files, "pictures; - reads one from standard input");
+  app.add_flag("--json", a.json, "JSON with boxes, scores and angles");
+  app.add_option("--annotate", a.annotate, "draw what was found into this file (one FILE only)");
+  app.add_flag("--rec-only", a.line, "each picture is one cropped line: no detection");
+  app.add_option("--device", a.device, "index or part of the name of the Vulkan device");
+  app.add_flag("--list-devices", a.list_devices, "list Vulkan devices and leave");
+  app.add_flag("--timings", a.timings, "say on stderr how long each part took");
+  app.add_option("--models", a.models, "folder with det.spkm, cls.spkm, rec.spkm, ppocr_keys_v1.txt");
+  app.add_option("--variant", a.variant, "only this form of every kernel")
+      ->check(CLI::IsMember({"fp32", "fp16p", "fp16pa", "fp16s", "fp16sa"}));
+  app.add_flag("--validation", a.validation, "run with the Vulkan validation layers");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);
+    fmt::print(stderr, "spirkiln-ocr: error: {}\nTry spirkiln-ocr --help.\n", e.what());
+    return 2;
+  }
+  if (a.list_devices) return print_devices(a.json);
+  if (a.files.empty()) {
+    fmt::print(stderr, "spirkiln-ocr: error: no picture named\nTry spirkiln-ocr --help.\n");
+    return 2;
+  }
+  if (!a.annotate.empty() && a.files.size() != 1) {
+    fmt::print(stderr, "spirkiln-ocr: error: --annotate takes exactly one FILE, {} are named\n",
+               a.files.size());
+    return 2;
+  }
+  return read_all(a);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "spirkiln-ocr: error: %s\n", e.what());
+    return 1;
+  }
+}
