@@ -131,4 +131,46 @@ std::vector<std::byte> PackBuilder::build() const {
   return out;
 }
 
+std::vector<float> ramp(std::size_t n) {
+  std::vector<float> v(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<float>(i % 17) / 20.0f - 0.4f;
+  return v;
+}
+
+PackBuilder mixed_graph() {
+  PackBuilder b;
+  const auto h2 = b.windows(b.h(), 2, 3, 2), w2 = b.windows(b.w(), 2, 3, 2);
+  const auto a = b.tensor(b.n(), h2, w2, 6);
+  b.node(Op::kConv, a, {b.input()}, {b.weights(ramp(9 * 4 * 8)), b.floats(ramp(8)), b.floats(ramp(8))},
+         {3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 3, 6})
+      .epilogue.act = Activation::kHardSwish;
+  const auto d = b.tensor(b.n(), h2, w2, 6);
+  b.node(Op::kDepthwise, d, {a, a}, {b.weights(ramp(9 * 8)), b.floats(ramp(8)), b.floats(ramp(8))},
+         {3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 6, 6})
+      .flags = kHasResidual;
+  const auto m = b.tensor(b.n(), b.num(1), b.num(1), 6);
+  b.node(Op::kGlobalMean, m, {d});
+  const auto g = b.tensor(b.n(), b.num(1), b.num(1), 6);
+  b.node(Op::kSqueezeExcite, g, {m},
+         {b.weights(ramp(8 * 4)), b.floats(ramp(4)), b.floats(ramp(4)), b.weights(ramp(4 * 8)),
+          b.floats(ramp(8)), b.floats(ramp(8))},
+         {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 6, 2, 1});
+  const auto s = b.tensor(b.n(), h2, w2, 6);
+  b.node(Op::kBinary, s, {d, g}, {}, {2});
+  const auto c = b.tensor(b.n(), h2, w2, 12);
+  b.node(Op::kConcat, c, {s, d}, {}, {2});
+  const auto f = b.tensor(b.n(), h2, w2, 12);
+  b.node(Op::kAffine, f, {c}, {b.floats(ramp(12)), b.floats(ramp(12))});
+  const auto l = b.tensor(b.n(), h2, w2, 12);
+  b.node(Op::kLayerNorm, l, {f}, {b.floats(ramp(12)), b.floats(ramp(12))}).f[0] = 1e-5f;
+  const auto r = b.tensor(b.n(), b.op(ExprOp::kMul, h2, b.num(2)), b.op(ExprOp::kMul, w2, b.num(2)), 12);
+  b.node(Op::kResize, r, {l}, {}, {2, 2});
+  const auto o = b.tensor(b.n(), b.op(ExprOp::kMul, h2, b.num(2)), b.op(ExprOp::kMul, w2, b.num(2)), 12);
+  b.node(Op::kSoftmax, o, {r});
+  b.constraint(b.op(ExprOp::kMax, b.h(), b.num(2)), b.h(), "at least two rows");
+  b.output(o);
+  b.output(g);
+  return b;
+}
+
 }  // namespace spirkiln::test

@@ -57,4 +57,9 @@ class PackBuilder {
   std::vector<std::byte> data_;
 };
 
+// n values between -0.4 and 0.4.
+std::vector<float> ramp(std::size_t n);
+// A graph with one node of most kinds; outputs a softmax over 12 channels and a gate of 6.
+PackBuilder mixed_graph();
+
 }  // namespace spirkiln::test

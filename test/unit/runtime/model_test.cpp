@@ -19,49 +19,6 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-std::vector<float> ramp(std::size_t n) {
-  std::vector<float> v(n);
-  for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<float>(i % 17) / 20.0f - 0.4f;
-  return v;
-}
-
-// One node of most kinds, so that damage meets every check.
-PackBuilder sample() {
-  PackBuilder b;
-  const auto h2 = b.windows(b.h(), 2, 3, 2), w2 = b.windows(b.w(), 2, 3, 2);
-  const auto a = b.tensor(b.n(), h2, w2, 6);
-  b.node(Op::kConv, a, {b.input()}, {b.weights(ramp(9 * 4 * 8)), b.floats(ramp(8)), b.floats(ramp(8))},
-         {3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 3, 6})
-      .epilogue.act = Activation::kHardSwish;
-  const auto d = b.tensor(b.n(), h2, w2, 6);
-  b.node(Op::kDepthwise, d, {a, a}, {b.weights(ramp(9 * 8)), b.floats(ramp(8)), b.floats(ramp(8))},
-         {3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 6, 6})
-      .flags = kHasResidual;
-  const auto m = b.tensor(b.n(), b.num(1), b.num(1), 6);
-  b.node(Op::kGlobalMean, m, {d});
-  const auto g = b.tensor(b.n(), b.num(1), b.num(1), 6);
-  b.node(Op::kSqueezeExcite, g, {m},
-         {b.weights(ramp(8 * 4)), b.floats(ramp(4)), b.floats(ramp(4)), b.weights(ramp(4 * 8)),
-          b.floats(ramp(8)), b.floats(ramp(8))},
-         {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 6, 2, 1});
-  const auto s = b.tensor(b.n(), h2, w2, 6);
-  b.node(Op::kBinary, s, {d, g}, {}, {2});
-  const auto c = b.tensor(b.n(), h2, w2, 12);
-  b.node(Op::kConcat, c, {s, d}, {}, {2});
-  const auto f = b.tensor(b.n(), h2, w2, 12);
-  b.node(Op::kAffine, f, {c}, {b.floats(ramp(12)), b.floats(ramp(12))});
-  const auto l = b.tensor(b.n(), h2, w2, 12);
-  b.node(Op::kLayerNorm, l, {f}, {b.floats(ramp(12)), b.floats(ramp(12))}).f[0] = 1e-5f;
-  const auto r = b.tensor(b.n(), b.op(ExprOp::kMul, h2, b.num(2)), b.op(ExprOp::kMul, w2, b.num(2)), 12);
-  b.node(Op::kResize, r, {l}, {}, {2, 2});
-  const auto o = b.tensor(b.n(), b.op(ExprOp::kMul, h2, b.num(2)), b.op(ExprOp::kMul, w2, b.num(2)), 12);
-  b.node(Op::kSoftmax, o, {r});
-  b.constraint(b.op(ExprOp::kMax, b.h(), b.num(2)), b.h(), "at least two rows");
-  b.output(o);
-  b.output(g);
-  return b;
-}
-
 // Loads and, where that succeeds, goes on as far as a plan goes without a device.
 Status use(std::vector<std::byte> bytes) {
   auto model = Model::from_bytes(std::move(bytes), "pack");
@@ -97,17 +54,17 @@ std::string refusal(const PackBuilder& b) {
 }  // namespace
 
 TEST_CASE("a whole pack opens") {
-  const Status s = use(sample().build());
+  const Status s = use(mixed_graph().build());
   INFO((s ? std::string() : s.error().message));
   REQUIRE(s);
 }
 
 TEST_CASE("what is no pack, another format or missing is said plainly") {
   CHECK_THAT(Model::from_bytes({}, "x").error().message, ContainsSubstring("no model pack"));
-  auto newer = sample().build();
+  auto newer = mixed_graph().build();
   newer[8] = std::byte{9};
   CHECK_THAT(Model::from_bytes(newer, "x").error().message, ContainsSubstring("format 9"));
-  auto flipped = sample().build();
+  auto flipped = mixed_graph().build();
   flipped.back() ^= std::byte{1};
   CHECK_THAT(Model::from_bytes(flipped, "x").error().message, ContainsSubstring("checksum"));
   const auto missing = Model::open("/nonexistent/model.spk");
@@ -118,7 +75,7 @@ TEST_CASE("what is no pack, another format or missing is said plainly") {
 }
 
 TEST_CASE("a pack cut at any section, or anywhere, is refused") {
-  const auto whole = sample().build();
+  const auto whole = mixed_graph().build();
   for (std::size_t n = 0; n < whole.size(); n += n < 400 ? 1 : 7) {
     std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
     CHECK_FALSE(Model::from_bytes(cut, "x"));
@@ -128,7 +85,7 @@ TEST_CASE("a pack cut at any section, or anywhere, is refused") {
 }
 
 TEST_CASE("bits flipped behind a fitting checksum never do harm to a pack") {
-  const auto whole = sample().build();
+  const auto whole = mixed_graph().build();
   std::mt19937 random(2);
   int refused = 0;
   for (int round = 0; round < 20000; ++round) {
@@ -145,7 +102,7 @@ TEST_CASE("bits flipped behind a fitting checksum never do harm to a pack") {
 }
 
 TEST_CASE("extreme values in every 32-bit field never do harm to a pack") {
-  const auto whole = sample().build();
+  const auto whole = mixed_graph().build();
   for (std::size_t at = 8; at + 4 <= whole.size(); at += 4) {
     for (const std::uint32_t value :
          {0u, 1u, 0xffffffffu, 0x7fffffffu, 0x80000000u, 0x7f800000u, 0x10000u}) {

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole graphs on a device, through the C++ and the C interface, with validation where it is
+// installed.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "graph/executor.hpp"
+#include "graph/pipelines.hpp"
+#include "loader/device.hpp"
+#include "reference_graph.hpp"
+#include "spirkiln/spirkiln.h"
+#include "spirkiln/spirkiln.hpp"
+#include "support/pack_builder.hpp"
+
+using namespace spirkiln;
+using namespace spirkiln::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+std::vector<std::string>& notes() {
+  static std::vector<std::string> list;
+  return list;
+}
+
+Device open_device() {
+  DeviceOptions options;
+  options.message = [](Severity, std::string_view text) { notes().emplace_back(text); };
+  auto device = Device::open(options);
+  if (!device) FAIL(device.error().message);
+  return *device;
+}
+
+// One device for all cases; the last case counts its validation messages.
+Device& shared_device() {
+  static Device device = open_device();
+  return device;
+}
+
+Model model_of(const PackBuilder& pack) {
+  auto model = Model::from_bytes(pack.build(), "test pack");
+  if (!model) FAIL(model.error().message);
+  return *model;
+}
+
+std::vector<std::uint8_t> noise(std::uint32_t n, std::uint32_t h, std::uint32_t w) {
+  std::vector<std::uint8_t> px(std::size_t{4} * n * h * w);
+  std::uint32_t state = n * 73 + h * 31 + w;
+  for (std::size_t i = 0; i < px.size(); ++i) {
+    state = state * 1664525u + 1013904223u;
+    px[i] = static_cast<std::uint8_t>(state >> 24);
+    if (i % 4 == 3) px[i] = i % 28 == 3 ? 0 : 255;  // some pixels do not count
+  }
+  return px;
+}
+
+Graph graph_of(const Model& model, const std::string& variant, std::size_t max_plans = 32) {
+  GraphOptions options;
+  options.variant = variant;
+  options.max_plans = max_plans;
+  auto graph = Graph::create(shared_device(), model, options);
+  if (!graph) FAIL(graph.error().message);
+  return *graph;
+}
+
+std::vector<TensorF32> run(Graph& graph, std::uint32_t n, std::uint32_t h, std::uint32_t w) {
+  const auto px = noise(n, h, w);
+  auto out = graph.run({n, h, w, px});
+  if (!out) FAIL(out.error().message);
+  return *out;
+}
+
+double eps_of(const std::string& variant) { return variant == "fp32" ? 0x1p-23 : 0x1p-10; }
+
+struct Shape {
+  std::uint32_t n, h, w;
+};
+
+}  // namespace
+
+TEST_CASE("a graph of most operators is what its pack says, in every variant") {
+  const PackBuilder pack = mixed_graph();
+  const auto bytes = pack.build();
+  std::vector<std::uint8_t> raw(bytes.size());
+  std::memcpy(raw.data(), bytes.data(), raw.size());
+  const ReferenceGraph reference(raw);
+  const Model model = model_of(pack);
+  for (const std::string variant : {"fp32", "fp16p", "fp16pa", "fp16s", "fp16sa"}) {
+    Graph graph = graph_of(model, variant);
+    CHECK(graph.variant() == variant);
+    for (const Shape s : {Shape{1, 7, 9}, {2, 2, 2}, {3, 33, 17}, {1, 64, 5}}) {
+      INFO(variant << " " << s.n << "x" << s.h << "x" << s.w);
+      const auto px = noise(s.n, s.h, s.w);
+      const auto expected = reference.run(
+          reference.normalise(px, static_cast<int>(s.n), static_cast<int>(s.h),
+                              static_cast<int>(s.w)),
+          variant == "fp32" ? RefWeights::kFull : RefWeights::kHiOnly);
+      const auto got = run(graph, s.n, s.h, s.w);
+      REQUIRE(got.size() == expected.size());
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        REQUIRE(got[i].values.size() == expected[i].v.size());
+        CHECK(static_cast<int>(got[i].c) == expected[i].c);
+        CHECK(static_cast<int>(got[i].h) == expected[i].h);
+        double worst = 0, largest = 0;
+        for (std::size_t k = 0; k < got[i].values.size(); ++k) {
+          worst = std::max(worst, std::abs(got[i].values[k] - expected[i].v[k]));
+          largest = std::max(largest, std::abs(expected[i].v[k]));
+        }
+        // Ten layers, each rounding a few times to the variant's storage or arithmetic.
+        CHECK(worst <= 32 * eps_of(variant) * largest);
+      }
+    }
+  }
+}
+
+TEST_CASE("the same picture gives the same bits, whatever ran in between") {
+  const Model model = model_of(mixed_graph());
+  Graph graph = graph_of(model, "", 2);
+  const auto first = run(graph, 2, 19, 23);
+  for (const Shape s : {Shape{1, 5, 5}, {1, 90, 70}, {4, 8, 8}, {1, 6, 200}}) run(graph, s.n, s.h, s.w);
+  const auto again = run(graph, 2, 19, 23);
+  REQUIRE(first.size() == again.size());
+  for (std::size_t i = 0; i < first.size(); ++i) CHECK(first[i].values == again[i].values);
+}
+
+TEST_CASE("memory is bound by the largest shape, not by the number of shapes") {
+  const Model model = model_of(mixed_graph());
+  Graph largest = graph_of(model, "");
+  run(largest, 2, 70, 90);
+  Graph graph = graph_of(model, "", 4);
+  RunTimings timings;
+  for (std::uint32_t i = 0; i < 60; ++i) run(graph, 1 + i % 2, 10 + i, 90 - i);
+  run(graph, 2, 70, 90);
+  CHECK(graph.device_bytes() <= largest.device_bytes() * 5 / 4);
+  const auto px = noise(2, 70, 90);
+  REQUIRE(graph.run({2, 70, 90, px}, &timings));
+  CHECK(timings.plan_ms == 0);  // the plan of before
+  CHECK(timings.dispatches > 5);
+}
+
+TEST_CASE("errors name the reason and leave the graph usable") {
+  const Model model = model_of(mixed_graph());
+  Graph graph = graph_of(model, "fp32");
+  const auto before = run(graph, 1, 16, 16);
+
+  const std::vector<std::uint8_t> few(10);
+  const auto mismatch = graph.run({1, 16, 16, few});
+  REQUIRE_FALSE(mismatch);
+  CHECK_THAT(mismatch.error().message, ContainsSubstring("there are 10"));
+  CHECK_FALSE(graph.run({0, 0, 0, {}}));
+  CHECK_FALSE(graph.run({0xffffffffu, 0xffffffffu, 0xffffffffu, few}));
+
+  const auto constraint = graph.run({1, 1, 16, noise(1, 1, 16)});
+  REQUIRE_FALSE(constraint);
+  CHECK_THAT(constraint.error().message, ContainsSubstring("at least two rows"));
+
+  // The concatenation has 12 channels at a quarter of the pixels: beyond any single binding of a
+  // CPU driver (128 MiB), and a clear error, too, where a device binds more.
+  if (shared_device().state()->caps.max_storage_range <= 1u << 28) {
+    const std::vector<std::uint8_t> big(std::size_t{4} * 5000 * 5000, 255);
+    const auto range = graph.run({1, 5000, 5000, big});
+    REQUIRE_FALSE(range);
+    CHECK(range.error().code == ErrorCode::kUnsupported);
+    CHECK_THAT(range.error().message, ContainsSubstring("maxStorageBufferRange"));
+  }
+  const auto after = run(graph, 1, 16, 16);
+  CHECK(after[0].values == before[0].values);
+
+  GraphOptions wrong;
+  wrong.variant = "fp12";
+  CHECK_FALSE(Graph::create(shared_device(), model, wrong));
+  ::setenv("SPIRKILN_VARIANT", "fp16pa", 1);
+  Graph forced = graph_of(model, "");
+  ::unsetenv("SPIRKILN_VARIANT");
+  CHECK(forced.variant() == "fp16pa");
+}
+
+TEST_CASE("a device that is not there is refused with the list of those that are") {
+  DeviceOptions options;
+  options.index = 77;
+  const auto by_index = Device::open(options);
+  REQUIRE_FALSE(by_index);
+  CHECK_THAT(by_index.error().message, ContainsSubstring("77") && ContainsSubstring("0: "));
+  options.index.reset();
+  options.name = "no such card";
+  const auto by_name = Device::open(options);
+  REQUIRE_FALSE(by_name);
+  CHECK_THAT(by_name.error().message, ContainsSubstring("no such card"));
+  const auto list = list_devices();
+  REQUIRE(list);
+  REQUIRE_FALSE(list->empty());
+  CHECK_FALSE((*list)[0].name.empty());
+}
+
+TEST_CASE("graphs of one device run from many threads at once") {
+  const Model model = model_of(mixed_graph());
+  Graph a = graph_of(model, ""), b = graph_of(model, "");
+  const auto expected = run(a, 1, 21, 13);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      Graph& graph = t % 2 == 0 ? a : b;
+      const auto px = noise(1, 21, 13);
+      for (int i = 0; i < 10; ++i) {
+        auto out = graph.run({1, 21, 13, px});
+        if (!out || (*out)[0].values != expected[0].values) ++wrong;
+      }
+    });
+  }
+  for (auto& t : threads) t.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a damaged pipeline cache is ignored with a note, and written anew") {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / ("spirkiln-test-" + std::to_string(::getpid()));
+  ::setenv("SPIRKILN_CACHE", folder.c_str(), 1);
+  const Model model = model_of(mixed_graph());
+  std::string path;
+  auto once = [&] {
+    Device device = open_device();
+    path = device.state()->pipelines->cache_path();
+    auto graph = Graph::create(device, model);
+    REQUIRE(graph);
+    const auto px = noise(1, 8, 8);
+    REQUIRE(graph->run({1, 8, 8, px}));
+  };
+  once();
+  REQUIRE(fs::exists(path));
+  CHECK(path.starts_with(folder.string()));
+  {
+    std::ofstream file(path, std::ios::binary | std::ios::in);
+    file.seekp(20);
+    file.put('x');
+  }
+  notes().clear();
+  once();
+  ::unsetenv("SPIRKILN_CACHE");
+  bool noted = false;
+  for (const std::string& n : notes()) noted = noted || n.find("is damaged") != std::string::npos;
+  CHECK(noted);
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> text((std::istreambuf_iterator<char>(file)), {});
+  CHECK_FALSE(unwrap_cache(std::as_bytes(std::span(text))).empty());
+  fs::remove_all(folder);
+}
+
+TEST_CASE("the C interface does what the C++ one does") {
+  const PackBuilder pack = mixed_graph();
+  const auto bytes = pack.build();
+  Graph reference = graph_of(model_of(pack), "");
+  const auto expected = run(reference, 1, 12, 11);
+  char error[256] = "untouched";
+
+  std::uint32_t count = 0;
+  REQUIRE(spirkiln_list_devices(nullptr, 0, &count, error, sizeof error) == SPIRKILN_OK);
+  REQUIRE(count > 0);
+  std::vector<spirkiln_device_info> infos(count);
+  REQUIRE(spirkiln_list_devices(infos.data(), count, &count, nullptr, 0) == SPIRKILN_OK);
+  CHECK(std::strlen(infos[0].name) > 0);
+
+  spirkiln_device_options options = SPIRKILN_DEVICE_OPTIONS_INIT;
+  options.index = static_cast<std::int32_t>(shared_device().info().index);
+  spirkiln_device* device = nullptr;
+  REQUIRE(spirkiln_device_open(&options, &device, error, sizeof error) == SPIRKILN_OK);
+  spirkiln_device_info info;
+  REQUIRE(spirkiln_device_get_info(device, &info) == SPIRKILN_OK);
+  CHECK(shared_device().info().name == info.name);
+
+  spirkiln_model* model = nullptr;
+  CHECK(spirkiln_model_from_memory("no pack", 7, "x", &model, error, sizeof error) ==
+        SPIRKILN_CORRUPT);
+  CHECK(model == nullptr);
+  CHECK_THAT(error, ContainsSubstring("x is no model pack"));
+  CHECK(spirkiln_model_open("/nonexistent", &model, error, 4) == SPIRKILN_IO);
+  CHECK(std::strlen(error) == 3);
+  REQUIRE(spirkiln_model_from_memory(bytes.data(), bytes.size(), nullptr, &model, error,
+                                     sizeof error) == SPIRKILN_OK);
+  spirkiln_graph* graph = nullptr;
+  REQUIRE(spirkiln_graph_create(device, model, nullptr, &graph, error, sizeof error) ==
+          SPIRKILN_OK);
+  // A graph keeps what it needs.
+  spirkiln_model_close(model);
+  spirkiln_device_close(device);
+
+  const auto px = noise(1, 12, 11);
+  spirkiln_outputs* outputs = nullptr;
+  CHECK(spirkiln_graph_run(graph, 1, 12, 12, px.data(), px.size(), &outputs, nullptr, error,
+                           sizeof error) == SPIRKILN_INVALID_ARGUMENT);
+  CHECK(outputs == nullptr);
+  spirkiln_timings timings;
+  REQUIRE(spirkiln_graph_run(graph, 1, 12, 11, px.data(), px.size(), &outputs, &timings, error,
+                             sizeof error) == SPIRKILN_OK);
+  CHECK(timings.dispatches > 5);
+  CHECK(spirkiln_graph_device_bytes(graph) > 0);
+  REQUIRE(spirkiln_outputs_count(outputs) == expected.size());
+  for (std::uint32_t i = 0; i < expected.size(); ++i) {
+    spirkiln_tensor t;
+    REQUIRE(spirkiln_outputs_get(outputs, i, &t) == SPIRKILN_OK);
+    REQUIRE(t.count == expected[i].values.size());
+    CHECK(t.c == expected[i].c);
+    CHECK(std::memcmp(t.values, expected[i].values.data(), t.count * sizeof(float)) == 0);
+  }
+  spirkiln_tensor none;
+  CHECK(spirkiln_outputs_get(outputs, 99, &none) == SPIRKILN_INVALID_ARGUMENT);
+  spirkiln_outputs_close(outputs);
+  spirkiln_graph_close(graph);
+
+  CHECK(spirkiln_graph_create(nullptr, nullptr, nullptr, &graph, error, sizeof error) ==
+        SPIRKILN_INVALID_ARGUMENT);
+  CHECK(spirkiln_device_open(nullptr, nullptr, error, sizeof error) == SPIRKILN_INVALID_ARGUMENT);
+  options.struct_bytes = 3;
+  CHECK(spirkiln_device_open(&options, &device, error, sizeof error) == SPIRKILN_INVALID_ARGUMENT);
+  spirkiln_graph_close(nullptr);
+  spirkiln_outputs_close(nullptr);
+  CHECK(std::string(spirkiln_status_name(SPIRKILN_OUT_OF_MEMORY)) == "out of memory");
+  CHECK(std::string(spirkiln_status_name(static_cast<spirkiln_status>(99))) == "unknown status");
+}
+
+// Stands last: Catch2 runs cases in the order in which they are declared.
+TEST_CASE("validation had nothing to say") {
+  if (!validation_in_environment()) SKIP("SPIRKILN_VALIDATION is not set");
+  for (const std::string& n : notes()) {
+    if (n.find("is damaged") == std::string::npos) UNSCOPED_INFO(n);
+  }
+  CHECK(shared_device().validation_message_count() == 0);
+}
