@@ -342,6 +342,8 @@ class Parser {
     if (axis.name == "acc" && std::set<std::string>(axis.values.begin(), axis.values.end()) !=
                                   std::set<std::string>{"float", "afp"}) {
       fail(axis_key.source(), "the axis 'acc' has the values \"float\" and \"afp\"");
+    } else if (axis.name == "acc" && axis.default_value != "float") {
+      fail(axis_key.source(), "the default of the axis 'acc' is \"float\"");
     }
     if (kernel.defines.contains(axis.name)) {
       fail(axis_key.source(), fmt::format("'{}' is in 'defines' as well", axis.name));

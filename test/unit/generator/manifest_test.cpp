@@ -93,6 +93,8 @@ TEST_CASE("manifest: each mistake is one error at its place", "[manifest]") {
       {head + "[kernel.axes.A]\nvalues = [1, 2]\nvalue = 3\n",
        "m.toml:6:1: error: unknown key 'value'"},
       {head + "[kernel.axes.acc]\nvalues = [1, 2]\n", "m.toml:4:14: error: the axis 'acc'"},
+      {head + "[kernel.axes.acc]\nvalues = [\"afp\", \"float\"]\n",
+       "m.toml:4:14: error: the default of the axis 'acc' is"},
       {"a = [\n", "m.toml:1:"},
   };
   for (const Case& c : cases) {
