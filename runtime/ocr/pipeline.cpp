@@ -171,7 +171,6 @@ Result<std::vector<OcrLine>> read_boxes(const OcrNets& nets, const Dictionary& d
   }
   for (std::size_t k = 0; k < tries.size(); ++k) {
     Candidate& line = lines[of_line[k]];
-    if (getenv("DBG")) fprintf(stderr, "TRY %dx%d %s %.4f -> %s %.4f cls %.4f vote %d tall %d\n", line.crop.cols, line.crop.rows, line.reading.text.c_str(), line.reading.score, tries[k].reading.text.c_str(), tries[k].reading.score, line.upside_down, vote, int(tall[of_line[k]]));
     if (is_better(tries[k].reading, line.reading, agrees[k])) line = std::move(tries[k]);
   }
 

@@ -31,6 +31,9 @@ bool set_option(OcrOptions& o, const std::string& name, double value) {
   if (name == "box_threshold") return o.box_threshold = f, true;
   if (name == "unclip_ratio") return o.unclip_ratio = f, true;
   if (name == "orient_threshold") return o.orient_threshold = f, true;
+  if (name == "retry_score") return o.retry_score = f, true;
+  if (name == "margin_x") return o.margin_x = f, true;
+  if (name == "margin_y") return o.margin_y = f, true;
   if (name == "text_threshold") return o.text_threshold = f, true;
   if (name == "batch") return o.batch = u, true;
   return false;
