@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph_bench.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <random>
+#include <utility>
+
+namespace spirkiln::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+double quantile(std::vector<double> values, double q) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+struct Form {
+  GraphBenchRow row;
+  std::optional<Graph> graph;
+  std::vector<double> wall, gpu;
+  TensorF32 result;
+};
+
+Status first_run(Form& form, const Device& device, const Model& model, const Pictures& pictures) {
+  GraphOptions options;
+  options.variant = form.row.variant;
+  const auto start = Clock::now();
+  auto graph = Graph::create(device, model, options);
+  if (!graph) return std::move(graph).error();
+  RunTimings timings;
+  auto outputs = graph->run(pictures, &timings);
+  if (!outputs) return std::move(outputs).error();
+  form.row.first_ms = ms_since(start);
+  form.row.dispatches = timings.dispatches;
+  form.result = std::move(outputs->front());
+  form.graph = std::move(*graph);
+  return Ok{};
+}
+
+Status timed_run(Form& form, const Pictures& pictures, bool keep) {
+  RunTimings timings;
+  const auto start = Clock::now();
+  auto outputs = form.graph->run(pictures, &timings);
+  if (!outputs) return std::move(outputs).error();
+  if (keep) {
+    form.wall.push_back(ms_since(start));
+    form.gpu.push_back(timings.gpu_ms);
+  }
+  return Ok{};
+}
+
+double max_abs_difference(const TensorF32& a, const TensorF32& b) {
+  if (a.values.size() != b.values.size()) return INFINITY;
+  double worst = 0;
+  for (std::size_t i = 0; i < a.values.size(); ++i) {
+    const double d = std::abs(double{a.values[i]} - double{b.values[i]});
+    // A NaN compares false to everything: it must not pass for equality.
+    if (!(d <= worst)) worst = d;
+    if (std::isnan(d)) return d;
+  }
+  return worst;
+}
+
+// Low frequencies and noise: what a photograph has, and every kernel has something to do.
+std::vector<std::uint8_t> seeded_picture(const GraphBenchOptions& o) {
+  std::mt19937 random(o.seed);
+  std::vector<std::uint8_t> bytes(std::size_t{o.n} * o.h * o.w * 4);
+  for (std::size_t i = 0; i < bytes.size() / 4; ++i) {
+    const auto x = static_cast<double>(i % o.w), y = static_cast<double>(i / o.w);
+    for (std::size_t c = 0; c < 3; ++c) {
+      const double wave = 96 + 80 * std::sin(x / (7 + 5.0 * static_cast<double>(c))) *
+                                   std::cos(y / (11 + 3.0 * static_cast<double>(c)));
+      bytes[i * 4 + c] = static_cast<std::uint8_t>(wave + static_cast<double>(random() % 64));
+    }
+    bytes[i * 4 + 3] = 255;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Result<std::vector<GraphBenchRow>> bench_graph(const Device& device,
+                                               const GraphBenchOptions& options) {
+  auto model = Model::open(options.pack);
+  if (!model) return std::move(model).error();
+  const std::vector<std::uint8_t> bytes = seeded_picture(options);
+  const Pictures pictures{options.n, options.h, options.w, bytes};
+
+  std::vector<Form> forms;
+  for (const std::string& variant : options.variants) {
+    Form& form = forms.emplace_back();
+    form.row.variant = variant;
+    const Status status = first_run(form, device, *model, pictures);
+    if (!status && forms.size() == 1) return status.error();
+    if (!status) form.row.error = status.error().message;
+  }
+  // One round after the other, so that clocks and heat meet all forms alike.
+  const auto warm = Clock::now();
+  for (std::uint32_t done = 0; done < options.runs;) {
+    const bool keep = ms_since(warm) >= options.warm_ms;
+    for (Form& form : forms) {
+      if (!form.graph) continue;
+      if (const Status status = timed_run(form, pictures, keep); !status) return status.error();
+    }
+    done += keep ? 1 : 0;
+  }
+
+  std::vector<GraphBenchRow> rows;
+  for (Form& form : forms) {
+    if (form.graph) {
+      form.row.wall_ms = quantile(form.wall, 0.5);
+      form.row.wall_min_ms = quantile(form.wall, 0);
+      form.row.wall_p95_ms = quantile(form.wall, 0.95);
+      form.row.gpu_ms = quantile(form.gpu, 0.5);
+      form.row.device_bytes = form.graph->device_bytes();
+      form.row.max_abs = max_abs_difference(forms.front().result, form.result);
+    }
+    rows.push_back(form.row);
+  }
+  return rows;
+}
+
+}  // namespace spirkiln::bench

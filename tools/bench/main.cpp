@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// spirkiln-bench: measurements on a device. Needs a Vulkan driver and a packed graph.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "graph_bench.hpp"
+
+namespace {
+
+using namespace spirkiln;
+using namespace spirkiln::bench;
+
+void say(Severity severity, std::string_view text) {
+  if (severity == Severity::kInfo) return;
+  fmt::print(stderr, "spirkiln-bench: {}: {}\n",
+             severity == Severity::kError ? "error" : "warning", text);
+}
+
+int fail(const std::string& message, int code = 1) {
+  fmt::print(stderr, "spirkiln-bench: error: {}\n", message);
+  return code;
+}
+
+// "1x640x960": pictures, height, width.
+bool parse_shape(const std::string& text, GraphBenchOptions& o) {
+  char end = 0;
+  return std::sscanf(text.c_str(), "%ux%ux%u%c", &o.n, &o.h, &o.w, &end) == 3 && o.n >= 1 &&
+         o.h >= 1 && o.w >= 1 && std::uint64_t{o.n} * o.h * o.w <= (1u << 26);
+}
+
+void print_text(const GraphBenchOptions& o, const std::vector<GraphBenchRow>& rows) {
+  fmt::print("{} at {}x{}x{}, {} runs\n", o.pack, o.n, o.h, o.w, o.runs);
+  fmt::print("{:8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>9} {:>10}\n", "form", "first ms",
+             "median", "min", "p95", "gpu ms", "disp.", "MB", "max abs");
+  for (const GraphBenchRow& r : rows) {
+    if (!r.error.empty()) {
+      fmt::print("{:8} {}\n", r.variant, r.error);
+      continue;
+    }
+    fmt::print("{:8} {:9.2f} {:9.3f} {:9.3f} {:9.3f} {:9.3f} {:6} {:9.1f} {:10.3g}\n", r.variant,
+               r.first_ms, r.wall_ms, r.wall_min_ms, r.wall_p95_ms, r.gpu_ms, r.dispatches,
+               static_cast<double>(r.device_bytes) / 1e6, r.max_abs);
+  }
+}
+
+void print_json(const GraphBenchOptions& o, const DeviceInfo& device,
+                const std::vector<GraphBenchRow>& rows) {
+  fmt::print("{{\"device\": {:?}, \"n\": {}, \"h\": {}, \"w\": {}, \"runs\": {}, \"forms\": [",
+             device.name, o.n, o.h, o.w, o.runs);
+  const char* separator = "";
+  for (const GraphBenchRow& r : rows) {
+    fmt::print("{}\n {{\"variant\": \"{}\", \"error\": {:?}, \"first_ms\": {:.3f}, \"wall_ms\": "
+               "{:.4f}, \"wall_min_ms\": {:.4f}, \"wall_p95_ms\": {:.4f}, \"gpu_ms\": {:.4f}, "
+               "\"dispatches\": {}, \"device_bytes\": {}, \"max_abs\": {:.6g}}}",
+               separator, r.variant, r.error, r.first_ms, r.wall_ms, r.wall_min_ms, r.wall_p95_ms,
+               r.gpu_ms, r.dispatches, r.device_bytes, r.max_abs);
+    separator = ",";
+  }
+  fmt::print("\n]}}\n");
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Measures packed graphs on a Vulkan device.");
+  app.footer("Example:\n  spirkiln-bench graph det.spkm --shape 1x640x960 --runs 100");
+  app.set_version_flag("--version", "spirkiln-bench " SPIRKILN_VERSION);
+  app.require_subcommand(1);
+  std::string device_text, shape;
+  bool as_json = false;
+  GraphBenchOptions options;
+  options.variants = {"fp32", "fp16p", "fp16pa", "fp16s", "fp16sa"};
+  CLI::App* graph = app.add_subcommand(
+      "graph", "one graph at one shape in several forms, interleaved; results against the first");
+  graph->add_option("PACK", options.pack)->required();
+  graph->add_option("--shape", shape, "NxHxW of the pictures")->required();
+  graph->add_option("--variant", options.variants, "forms to run (all five without)");
+  graph->add_option("--runs", options.runs, "timed runs of each form")->check(CLI::Range(1, 100000));
+  graph->add_option("--warm-ms", options.warm_ms, "untimed running before")->check(CLI::Range(0, 60000));
+  graph->add_option("--seed", options.seed, "of the picture");
+  graph->add_option("--device", device_text, "part of the device's name");
+  graph->add_flag("--json", as_json);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);
+    return fail(fmt::format("{}\nTry spirkiln-bench --help.", e.what()), 2);
+  }
+  if (!parse_shape(shape, options)) {
+    return fail(fmt::format("--shape {}: expected NxHxW such as 1x640x960, at most 2^26 pixels", shape), 2);
+  }
+  DeviceOptions device_options;
+  device_options.name = device_text;
+  device_options.message = say;
+  const auto device = Device::open(device_options);
+  if (!device) return fail(device.error().message);
+  const auto rows = bench_graph(*device, options);
+  if (!rows) return fail(rows.error().message);
+  if (as_json) {
+    print_json(options, device->info(), *rows);
+  } else {
+    fmt::print("{} ({})\n", device->info().name, device->info().driver);
+    print_text(options, *rows);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "spirkiln-bench: error: %s\n", e.what());
+    return 1;
+  }
+}
