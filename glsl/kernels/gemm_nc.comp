@@ -3,6 +3,10 @@
 // C[M][N] = A[M][K] * B[K][N]: tiles of both matrices pass through workgroup memory.
 // A workgroup of X x Y invocations computes Y*TILE_M pixels times X*TILE_N vectors of columns; the
 // host shapes it to the matrix with the local size.
+// WINDOW 1: a dense convolution, the rows of A being the windows that the kernel sees (K runs over
+// taps and then input channels; nothing of it is ever stored).
+// SCATTER 1: a transposed convolution whose kernel equals its stride. The columns are
+// [kh][kw][output channels], and each goes to a pixel of its own.
 // DIRECT 0: the next tile is fetched into registers while the present one is multiplied.
 // DIRECT 1: global memory straight to workgroup memory, for drivers that miscompile or spill the
 // register arrays of the first form.
@@ -20,7 +24,7 @@ layout(binding = 4) readonly buffer bias_blob { vec4 bias_data[]; };
 layout(binding = 5) writeonly buffer out_blob { sfpvec4 out_data[]; };
 
 layout(constant_id = 2) const uint rows = 0;  // M
-layout(constant_id = 3) const uint k4 = 0;    // vectors of an input pixel
+layout(constant_id = 3) const uint k4 = 0;    // K in vectors
 layout(constant_id = 4) const uint n4 = 0;    // columns in vectors
 
 layout(push_constant) uniform parameter {
@@ -28,6 +32,27 @@ layout(push_constant) uniform parameter {
   uint rows;
   uint k4;
   uint n4;
+#if WINDOW
+  uint in4;  // vectors of an input pixel
+  uint h;
+  uint w;
+  uint outh;
+  uint outw;
+  uint kh;
+  uint kw;
+  uint stride_h;
+  uint stride_w;
+  uint pad_top;
+  uint pad_left;
+  uint dilation_h;
+  uint dilation_w;
+#endif
+#if SCATTER
+  uint out4;
+  uint w;  // of the input
+  uint kh;
+  uint kw;
+#endif
 } p;
 
 const uint TILE_M = 4;
@@ -50,15 +75,46 @@ const uint LOADS_B = (SIZE_B + THREADS - 1) / THREADS;
 shared lfpvec4 a_local[TILE_K4 * STRIDE_A];  // [k4][pixel]
 shared lfpvec4 b_local[SIZE_B];              // [k][column]
 
-// Vector i of the tile at k0: where it stands in workgroup memory, and its value (0 outside).
+// Own load i of invocation l for the tile at k0: its place in workgroup memory, and its value (0
+// outside of the matrix).
 #define PLACE_A(i) ((i) % TILE_K4 * STRIDE_A + (i) / TILE_K4)
 
-lfpvec4 fetch_a(uint i, uint m0, uint k0) {
-  uint m = m0 + i / TILE_K4;
-  uint k = k0 + i % TILE_K4;
+#if WINDOW
+// First line of the picture of each own row of A, and the corner of its window.
+uint own_picture[LOADS_A];
+uint own_y[LOADS_A];
+uint own_x[LOADS_A];
+
+void place_windows(uint l, uint m0) {
+  for (uint i = 0; i < LOADS_A; i++) {
+    uint m = min(m0 + (l + i * THREADS) / TILE_K4, psc(rows) - 1);
+    uint line = m / p.outw;
+    uint n = line / p.outh;
+    own_x[i] = (m - line * p.outw) * p.stride_w - p.pad_left;
+    own_y[i] = (line - n * p.outh) * p.stride_h - p.pad_top;
+    own_picture[i] = n * p.h;
+  }
+}
+
+lfpvec4 fetch_a(uint l, uint i, uint m0, uint k0) {
+  uint m = m0 + (l + i * THREADS) / TILE_K4;
+  uint k = k0 + (l + i * THREADS) % TILE_K4;
+  uint tap = k / p.in4;
+  uint ky = tap / p.kw;
+  // Unsigned: left of and above the picture wrap around to large numbers.
+  uint y = own_y[i] + ky * p.dilation_h;
+  uint x = own_x[i] + (tap - ky * p.kw) * p.dilation_w;
+  if (m >= psc(rows) || k >= psc(k4) || y >= p.h || x >= p.w) return lfpvec4(0);
+  return sfp2lfpvec4(x_data[((own_picture[i] + y) * p.w + x) * p.in4 + k - tap * p.in4]);
+}
+#else
+lfpvec4 fetch_a(uint l, uint i, uint m0, uint k0) {
+  uint m = m0 + (l + i * THREADS) / TILE_K4;
+  uint k = k0 + (l + i * THREADS) % TILE_K4;
   if (m >= psc(rows) || k >= psc(k4)) return lfpvec4(0);
   return sfp2lfpvec4(x_data[m * psc(k4) + k]);
 }
+#endif
 
 lfpvec4 fetch_b(uint i, uint n0, uint k0) {
   uint n = n0 + i % BLOCK_N;
@@ -79,10 +135,13 @@ void main() {
     for (uint j = 0; j < TILE_N; j++) acc[i][j] = acpvec4(0.0);
   }
 
+#if WINDOW
+  place_windows(l, m0);
+#endif
 #if !DIRECT
   lfpvec4 next_a[LOADS_A];
   lfpvec4 next_b[LOADS_B];
-  for (uint i = 0; i < LOADS_A; i++) next_a[i] = fetch_a(l + i * THREADS, m0, 0);
+  for (uint i = 0; i < LOADS_A; i++) next_a[i] = fetch_a(l, i, m0, 0);
   for (uint i = 0; i < LOADS_B; i++) next_b[i] = fetch_b(l + i * THREADS, n0, 0);
 #endif
 
@@ -91,7 +150,7 @@ void main() {
     for (uint i = 0; i < LOADS_A; i++) {
       uint j = l + i * THREADS;
 #if DIRECT
-      if (j < SIZE_A) a_local[PLACE_A(j)] = fetch_a(j, m0, k0);
+      if (j < SIZE_A) a_local[PLACE_A(j)] = fetch_a(l, i, m0, k0);
 #else
       if (j < SIZE_A) a_local[PLACE_A(j)] = next_a[i];
 #endif
@@ -107,7 +166,7 @@ void main() {
     barrier();
 #if !DIRECT
     if (k0 + TILE_K4 < psc(k4)) {
-      for (uint i = 0; i < LOADS_A; i++) next_a[i] = fetch_a(l + i * THREADS, m0, k0 + TILE_K4);
+      for (uint i = 0; i < LOADS_A; i++) next_a[i] = fetch_a(l, i, m0, k0 + TILE_K4);
       for (uint i = 0; i < LOADS_B; i++) next_b[i] = fetch_b(l + i * THREADS, n0, k0 + TILE_K4);
     }
 #endif
@@ -131,12 +190,26 @@ void main() {
   for (uint j = 0; j < TILE_N; j++) {
     uint n = n0 + j * X + tx;
     if (n >= psc(n4)) continue;
-    vec4 scale = scale_data[n];
-    vec4 bias = bias_data[n];
+#if SCATTER
+    uint tap = n / p.out4;
+    uint channel = n - tap * p.out4;
+    uint y = tap / p.kw;
+    uint x = tap - y * p.kw;
+#else
+    uint channel = n;
+#endif
+    vec4 scale = scale_data[channel];
+    vec4 bias = bias_data[channel];
     for (uint i = 0; i < TILE_M; i++) {
       uint m = m0 + i * Y + ty;
       if (m >= psc(rows)) continue;
+#if SCATTER
+      uint line = m / p.w;
+      uint column = m - line * p.w;
+      uint o = ((line * p.kh + y) * p.w * p.kw + column * p.kw + x) * p.out4 + channel;
+#else
       uint o = m * psc(n4) + n;
+#endif
       afpvec4 r = load_residual(residual_data, o);
       afpvec4 v = afpvec4(vec4(acc[i][j]) * scale + bias);
       buffer_st4(out_data, o, epilogue(v, r, p.e));

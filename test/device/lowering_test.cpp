@@ -89,12 +89,12 @@ TEST_CASE("each convolution is one dispatch of the kernel that suits the device"
       {conv_node(Op::kConv, 1, 2, 0, 24, 96),
        {1, 30, 40, 24},
        {1, 15, 20, 96},
-       "conv_direct",
+       "conv_nc",
        "conv_subgroup"},
       {conv_node(Op::kConv, 3, 1, 1, 96, 24),
        {1, 30, 40, 96},
        {1, 30, 40, 24},
-       "conv_direct",
+       "conv_nc",
        "conv_subgroup"},
       {conv_node(Op::kDepthwise, 5, 2, 2, 24, 24),
        {1, 30, 40, 24},
@@ -104,7 +104,7 @@ TEST_CASE("each convolution is one dispatch of the kernel that suits the device"
       {node_of(Op::kDeconv, {2, 2, 0, 0, 0, 0, 0, 0, 0, 0, 24, 1}),
        {1, 30, 40, 24},
        {1, 60, 80, 1},
-       "deconv",
+       "deconv_nc",
        "deconv_subgroup"},
   };
   for (const Row& row : rows) {

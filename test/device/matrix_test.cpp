@@ -128,7 +128,8 @@ TEST_CASE("dense convolution", "[conv]") {
       {{3, 4, 5, 2}, 3, {4, 5, 3, 2, 3, 4, 3, 4, 1, 1}},  // a kernel as large as the picture
   };
   for (const Path& path :
-       {Path{"conv_subgroup", device_traits(), {}}, Path{"conv_direct", gpu_traits(), {}}}) {
+       {Path{"conv_subgroup", device_traits(), {}}, Path{"conv_nc", gpu_traits(), {}},
+        Path{"conv_direct", plain_cpu_traits(), {}}}) {
     if (path.kernel == std::string("conv_subgroup") && path.traits.subgroup_size != 8) continue;
     std::uint32_t k = 0;
     for (const Shape& s : shapes) {
@@ -187,7 +188,8 @@ TEST_CASE("transposed convolution with kernel and stride alike", "[deconv]") {
                           {{1, 4, 3, 5}, 7, 3, 1},
                           {{1, 3, 5, 3}, 18, 1, 4}};
   for (const Path& path :
-       {Path{"deconv_subgroup", device_traits(), {}}, Path{"deconv", gpu_traits(), {}}}) {
+       {Path{"deconv_subgroup", device_traits(), {}}, Path{"deconv_nc", gpu_traits(), {}},
+        Path{"deconv", plain_cpu_traits(), {}}}) {
     if (path.kernel == std::string("deconv_subgroup") && path.traits.subgroup_size != 8) continue;
     std::uint32_t k = 0;
     for (const Shape& s : shapes) {

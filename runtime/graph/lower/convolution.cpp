@@ -50,21 +50,55 @@ void bind_weighted(Dispatch& d, const LowerRequest& request) {
   push_epilogue(d, request.node.epilogue);
 }
 
-// What conv_subgroup.comp asks of a device; elsewhere it would be wrong, not only slow.
-bool by_subgroup(const DeviceTraits& traits) {
-  return traits.software && traits.subgroup_size == tuning::kSubgroupLanes &&
-         traits.max_invocations >= tuning::kSubgroupLocal &&
-         traits.max_group_size[0] >= tuning::kSubgroupLocal;
+// Which family of matrix kernels suits the device.
+enum class Family {
+  kSubgroup,  // conv_subgroup.comp; wrong, not only slow, on another subgroup size
+  kTiled,     // gemm_nc.comp
+  kPlain,     // gemm_reg.comp, conv_direct.comp: runs anywhere
+};
+
+Family family(const DeviceTraits& t) {
+  if (t.software) {
+    return t.subgroup_size == tuning::kSubgroupLanes &&
+                   t.max_invocations >= tuning::kSubgroupLocal &&
+                   t.max_group_size[0] >= tuning::kSubgroupLocal
+               ? Family::kSubgroup
+               : Family::kPlain;
+  }
+  return t.max_invocations >= tuning::kGemmThreads && t.shared_bytes >= tuning::kGemmSharedBytes
+             ? Family::kTiled
+             : Family::kPlain;
 }
 
-// Workgroups of conv_subgroup.comp: columns along x, pixels along y folded over z.
+// Workgroups of `block_m` rows and `block_n` vectors of columns: columns along x, rows along y
+// folded over z.
+void set_matrix_grid(Dispatch& d, std::uint32_t rows, std::uint32_t n4, std::uint32_t block_m,
+                     std::uint32_t block_n, const DeviceTraits& traits) {
+  const std::uint32_t lines = (rows - 1) / block_m + 1;
+  const std::uint32_t folds = (lines - 1) / traits.max_group_count[1] + 1;
+  d.groups = {(n4 - 1) / block_n + 1, (lines - 1) / folds + 1, folds};
+}
+
 void set_subgroup_grid(Dispatch& d, std::uint32_t rows, std::uint32_t n4,
                        const DeviceTraits& traits) {
   d.local_size = {tuning::kSubgroupLocal, 1, 1};
-  const std::uint32_t block = tuning::kSubgroupLocal * tuning::kSubgroupTileP;
-  const std::uint32_t lines = (rows - 1) / block + 1;
-  const std::uint32_t folds = (lines - 1) / traits.max_group_count[1] + 1;
-  d.groups = {(n4 - 1) / tuning::kSubgroupTileN + 1, (lines - 1) / folds + 1, folds};
+  set_matrix_grid(d, rows, n4, tuning::kSubgroupLocal * tuning::kSubgroupTileP,
+                  tuning::kSubgroupTileN, traits);
+}
+
+void set_tiled_grid(Dispatch& d, std::uint32_t rows, std::uint32_t n4, const DeviceTraits& traits) {
+  const tuning::GemmShape shape = tuning::gemm_shape(n4);
+  d.local_size = {shape.x, shape.y, 1};
+  set_matrix_grid(d, rows, n4, shape.y * tuning::kGemmTileM, shape.x * tuning::kGemmTileN, traits);
+}
+
+// One tile of kRegTileM rows and one vector of columns for each invocation.
+void set_plain_grid(Dispatch& d, std::uint32_t rows, std::uint32_t n4, const DeviceTraits& traits) {
+  set_linear_grid(d, std::uint64_t{(rows - 1) / tuning::kRegTileM + 1} * n4, traits);
+}
+
+void push_all(Dispatch& d, std::initializer_list<std::uint32_t> values) {
+  for (std::uint32_t v : values) d.push_u32(v);
 }
 
 // The matrix product: every pixel's channels times the weights.
@@ -74,34 +108,28 @@ Dispatch matrix_product(const LowerRequest& request) {
   const std::uint32_t n4 = request.output.c4();
   Dispatch d;
   bind_weighted(d, request);
-  d.push_u32(rows);
-  d.push_u32(x.c4());
-  d.push_u32(n4);
-  if (by_subgroup(request.traits)) {
-    d.kernel = "gemm_subgroup";
-    set_subgroup_grid(d, rows, n4, request.traits);
-    return d;
+  push_all(d, {rows, x.c4(), n4});
+  switch (family(request.traits)) {
+    case Family::kSubgroup:
+      d.kernel = "gemm_subgroup";
+      set_subgroup_grid(d, rows, n4, request.traits);
+      break;
+    case Family::kTiled:
+      d.kernel = "gemm_nc";
+      set_tiled_grid(d, rows, n4, request.traits);
+      break;
+    case Family::kPlain:
+      d.kernel = "gemm_reg";
+      push_all(d, {n4, 0, 0, 0});  // out4; the rest belongs to the scattering form
+      set_plain_grid(d, rows, n4, request.traits);
+      break;
   }
-  if (request.traits.software || request.traits.max_invocations < tuning::kGemmThreads) {
-    d.kernel = "gemm_reg";
-    d.push_u32(n4);                             // out4
-    for (int i = 0; i < 3; i++) d.push_u32(0);  // of the scattering form
-    set_linear_grid(d, std::uint64_t{(rows - 1) / tuning::kRegTileM + 1} * n4, request.traits);
-    return d;
-  }
-  d.kernel = "gemm_nc";
-  const tuning::GemmShape shape = tuning::gemm_shape(n4);
-  d.local_size = {shape.x, shape.y, 1};
-  const std::uint32_t block_m = shape.y * tuning::kGemmTileM;
-  const std::uint32_t block_n = shape.x * tuning::kGemmTileN;
-  const std::uint32_t lines = (rows - 1) / block_m + 1;
-  const std::uint32_t folds = (lines - 1) / request.traits.max_group_count[1] + 1;
-  d.groups = {(n4 - 1) / block_n + 1, (lines - 1) / folds + 1, folds};
   return d;
 }
 
 void push_window(Dispatch& d, const Window& w) {
-  for (std::int64_t v : {w.kh, w.kw, w.stride_h, w.stride_w, w.top, w.left}) {
+  for (std::int64_t v :
+       {w.kh, w.kw, w.stride_h, w.stride_w, w.top, w.left, w.dilation_h, w.dilation_w}) {
     d.push_u32(static_cast<std::uint32_t>(v));
   }
 }
@@ -125,27 +153,36 @@ Result<Lowered> conv(const LowerRequest& request) {
   const Dims& y = request.output;
   Dispatch d;
   bind_weighted(d, request);
-  const bool subgroup = by_subgroup(request.traits);
-  if (subgroup) {
-    d.kernel = "conv_subgroup";
-    for (std::uint32_t v :
-         {static_cast<std::uint32_t>(y.pixels()), x.c4(), y.c4(), x.h, x.w, y.h, y.w}) {
-      d.push_u32(v);
+  const std::uint32_t rows = static_cast<std::uint32_t>(y.pixels());
+  const auto push_shape = [&] {
+    push_all(d, {x.h, x.w, y.h, y.w});
+    push_window(d, w);
+  };
+  switch (family(request.traits)) {
+    case Family::kSubgroup:
+      d.kernel = "conv_subgroup";
+      push_all(d, {rows, x.c4(), y.c4()});
+      push_shape();
+      set_subgroup_grid(d, rows, y.c4(), request.traits);
+      break;
+    case Family::kTiled: {
+      const std::uint64_t k4 = std::uint64_t{x.c4()} * static_cast<std::uint64_t>(w.kh * w.kw);
+      if (k4 >= kMaxVectors) return unsupported(request, "a window of 2^31 vectors or more");
+      d.kernel = "conv_nc";
+      push_all(d, {rows, static_cast<std::uint32_t>(k4), y.c4(), x.c4()});
+      push_shape();
+      set_tiled_grid(d, rows, y.c4(), request.traits);
+      break;
     }
-  } else {
-    d.kernel = "conv_direct";
-    for (std::uint32_t v : {y.n, x.h, x.w, x.c4(), y.h, y.w, y.c4()}) d.push_u32(v);
+    case Family::kPlain: {
+      d.kernel = "conv_direct";
+      push_all(d, {y.n, x.h, x.w, x.c4(), y.h, y.w, y.c4()});
+      push_window(d, w);
+      const std::uint64_t tiles = (y.w - 1) / tuning::kConvTileW + 1;
+      set_linear_grid(d, std::uint64_t{y.n} * y.h * tiles * y.c4(), request.traits);
+      break;
+    }
   }
-  push_window(d, w);
-  d.push_u32(static_cast<std::uint32_t>(w.dilation_h));
-  d.push_u32(static_cast<std::uint32_t>(w.dilation_w));
-  if (subgroup) {
-    set_subgroup_grid(d, static_cast<std::uint32_t>(y.pixels()), y.c4(), request.traits);
-    out.dispatches.push_back(std::move(d));
-    return out;
-  }
-  const std::uint64_t tiles = (y.w + tuning::kConvTileW - 1) / tuning::kConvTileW;
-  set_linear_grid(d, std::uint64_t{y.n} * y.h * tiles * y.c4(), request.traits);
   out.dispatches.push_back(std::move(d));
   return out;
 }
@@ -163,8 +200,6 @@ Result<Lowered> depthwise(const LowerRequest& request) {
   bind_weighted(d, request);
   for (std::uint32_t v : {y.n, x.h, x.w, x.c4(), y.h, y.w}) d.push_u32(v);
   push_window(d, *window);
-  d.push_u32(static_cast<std::uint32_t>(window->dilation_h));
-  d.push_u32(static_cast<std::uint32_t>(window->dilation_w));
   const std::uint64_t tiles = (y.w + tuning::kDepthwiseTileW - 1) / tuning::kDepthwiseTileW;
   set_linear_grid(d, std::uint64_t{y.n} * y.h * tiles * y.c4(), request.traits);
   Lowered out;
@@ -183,18 +218,26 @@ Result<Lowered> deconv(const LowerRequest& request) {
     return unsupported(request, "the output's size is not the input's times the kernel");
   }
   const std::uint32_t rows = static_cast<std::uint32_t>(x.pixels());
-  const std::uint32_t n4 = static_cast<std::uint32_t>(kh * kw) * y.c4();
+  const std::uint64_t columns = static_cast<std::uint64_t>(kh * kw) * y.c4();
+  if (columns >= kMaxVectors) return unsupported(request, "2^31 columns or more");
+  const std::uint32_t n4 = static_cast<std::uint32_t>(columns);
   Dispatch d;
   bind_weighted(d, request);
-  for (std::uint32_t v : {rows, x.c4(), n4, y.c4(), x.w}) d.push_u32(v);
-  d.push_u32(static_cast<std::uint32_t>(kh));
-  d.push_u32(static_cast<std::uint32_t>(kw));
-  if (by_subgroup(request.traits)) {
-    d.kernel = "deconv_subgroup";
-    set_subgroup_grid(d, rows, n4, request.traits);
-  } else {
-    d.kernel = "deconv";
-    set_linear_grid(d, std::uint64_t{(rows - 1) / tuning::kRegTileM + 1} * n4, request.traits);
+  push_all(d, {rows, x.c4(), n4, y.c4(), x.w, static_cast<std::uint32_t>(kh),
+               static_cast<std::uint32_t>(kw)});
+  switch (family(request.traits)) {
+    case Family::kSubgroup:
+      d.kernel = "deconv_subgroup";
+      set_subgroup_grid(d, rows, n4, request.traits);
+      break;
+    case Family::kTiled:
+      d.kernel = "deconv_nc";
+      set_tiled_grid(d, rows, n4, request.traits);
+      break;
+    case Family::kPlain:
+      d.kernel = "deconv";
+      set_plain_grid(d, rows, n4, request.traits);
+      break;
   }
   Lowered out;
   out.dispatches.push_back(std::move(d));

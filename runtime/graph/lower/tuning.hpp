@@ -39,7 +39,8 @@ inline constexpr std::uint32_t kDepthwiseTileW = 4;  // depthwise.comp TILE_W
 inline constexpr std::uint32_t kGemmTileM = 4;  // gemm_nc.comp TILE_M, TILE_N
 inline constexpr std::uint32_t kGemmTileN = 2;
 
-inline constexpr std::uint32_t kGemmThreads = 64;  // of every GemmShape
+inline constexpr std::uint32_t kGemmThreads = 64;          // of every GemmShape
+inline constexpr std::uint32_t kGemmSharedBytes = 16384;  // what the largest of them may need
 
 // conv_subgroup.comp: LANES, TILE_P, TILE_N, and the local size. lavapipe's loads cost about 50
 // cycles for each 8 lanes and vector, so weights are loaded once a subgroup: 40 GFLOP/s on two
