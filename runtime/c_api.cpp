@@ -196,6 +196,14 @@ spirkiln_status spirkiln_graph_create(spirkiln_device* device, spirkiln_model* m
 
 void spirkiln_graph_close(spirkiln_graph* graph) { delete graph; }
 
+spirkiln_status spirkiln_graph_prepare(spirkiln_graph* graph, uint32_t n, uint32_t h, uint32_t w,
+                                       char* error, size_t error_bytes) {
+  const ErrorText text{error, error_bytes};
+  if (graph == nullptr) return fail("spirkiln_graph_prepare: graph is NULL", text);
+  const auto status = graph->graph.prepare(n, h, w);
+  return status ? SPIRKILN_OK : fail(status.error(), text);
+}
+
 uint64_t spirkiln_graph_device_bytes(const spirkiln_graph* graph) {
   return graph != nullptr ? graph->graph.device_bytes() : 0;
 }

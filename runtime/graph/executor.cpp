@@ -92,18 +92,25 @@ std::uint64_t Executor::bytes() const {
 std::span<std::byte> Executor::mapped(Home home) const { return block(home).mapped(); }
 
 Status Executor::write(Home home, std::uint64_t offset, std::span<const std::byte> bytes) {
+  return write(home, offset, bytes.size(), [&](std::span<std::byte> out) {
+    std::memcpy(out.data(), bytes.data(), bytes.size());
+  });
+}
+
+Status Executor::write(Home home, std::uint64_t offset, std::uint64_t bytes,
+                       const std::function<void(std::span<std::byte>)>& fill) {
   const Buffer& target = block(home);
-  if (bytes.empty()) return Ok{};
-  if (offset > target.bytes() || bytes.size() > target.bytes() - offset) {
+  if (bytes == 0) return Ok{};
+  if (offset > target.bytes() || bytes > target.bytes() - offset) {
     return Error{ErrorCode::kInvalidArgument, "a write beyond the end of a block"};
   }
   if (!target.mapped().empty()) {
-    std::memcpy(target.mapped().data() + offset, bytes.data(), bytes.size());
+    fill(target.mapped().subspan(offset, bytes));
     return target.flush();
   }
-  auto staging = Buffer::create(device_, bytes.size(), MemoryUse::kUpload);
+  auto staging = Buffer::create(device_, bytes, MemoryUse::kUpload);
   if (!staging) return std::move(staging).error();
-  std::memcpy(staging->mapped().data(), bytes.data(), bytes.size());
+  fill(staging->mapped());
   if (auto s = staging->flush(); !s) return s;
 
   const DeviceFunctions& f = device_->f;
@@ -125,7 +132,7 @@ Status Executor::write(Home home, std::uint64_t offset, std::span<const std::byt
   begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   r = f.vkBeginCommandBuffer(once.buffer_, &begin);
   if (r != VK_SUCCESS) return device_->error("vkBeginCommandBuffer", r);
-  const VkBufferCopy copy{0, offset, bytes.size()};
+  const VkBufferCopy copy{0, offset, bytes};
   f.vkCmdCopyBuffer(once.buffer_, staging->handle(), target.handle(), 1, &copy);
   const VkMemoryBarrier barrier =
       memory_barrier(VK_ACCESS_TRANSFER_WRITE_BIT,
@@ -185,7 +192,7 @@ Status Executor::record_descriptors(const Program& program, Recording* recording
 }
 
 Status Executor::record_commands(const Program& program, const std::vector<VkDescriptorSet>& sets,
-                                 Recording* recording) {
+                                 bool profile, Recording* recording) {
   const DeviceFunctions& f = device_->f;
   VkCommandPoolCreateInfo pool{};
   pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
@@ -203,7 +210,9 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
     VkQueryPoolCreateInfo queries{};
     queries.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
     queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
-    queries.queryCount = 2;
+    recording->query_count_ =
+        profile ? static_cast<std::uint32_t>(program.steps.size()) + 1 : 2;
+    queries.queryCount = recording->query_count_;
     r = f.vkCreateQueryPool(device_->device, &queries, nullptr, &recording->queries_);
     if (r != VK_SUCCESS) return device_->error("vkCreateQueryPool", r);
   }
@@ -214,7 +223,7 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
   r = f.vkBeginCommandBuffer(c, &begin);
   if (r != VK_SUCCESS) return device_->error("vkBeginCommandBuffer", r);
   if (recording->queries_ != VK_NULL_HANDLE) {
-    f.vkCmdResetQueryPool(c, recording->queries_, 0, 2);
+    f.vkCmdResetQueryPool(c, recording->queries_, 0, recording->query_count_);
     f.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, recording->queries_, 0);
   }
   const VkMemoryBarrier between =
@@ -224,7 +233,7 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Step& step = program.steps[i];
     const Pipeline* pipeline = recording->pipelines_[i].get();
-    if (step.barrier_before) {
+    if (step.barrier_before || (profile && i > 0)) {
       ++recording->barriers_;
       f.vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                              VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &between, 0, nullptr, 0,
@@ -241,12 +250,16 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
                            step.push_words * 4, step.push.data());
     }
     f.vkCmdDispatch(c, step.groups[0], step.groups[1], step.groups[2]);
+    if (profile && recording->queries_ != VK_NULL_HANDLE) {
+      f.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, recording->queries_,
+                            static_cast<std::uint32_t>(i) + 1);
+    }
   }
   const VkMemoryBarrier to_host =
       memory_barrier(VK_ACCESS_SHADER_WRITE_BIT, VK_ACCESS_HOST_READ_BIT);
   f.vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
                          &to_host, 0, nullptr, 0, nullptr);
-  if (recording->queries_ != VK_NULL_HANDLE) {
+  if (!profile && recording->queries_ != VK_NULL_HANDLE) {
     f.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, recording->queries_, 1);
   }
   r = f.vkEndCommandBuffer(c);
@@ -254,7 +267,8 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
   return Ok{};
 }
 
-Result<std::unique_ptr<Recording>> Executor::record(const Table& table, const Program& program) {
+Result<std::unique_ptr<Recording>> Executor::record(const Table& table, const Program& program,
+                                                  bool profile) {
   if (program.steps.empty()) {
     return Error{ErrorCode::kInvalidArgument, "a program without steps"};
   }
@@ -268,7 +282,9 @@ Result<std::unique_ptr<Recording>> Executor::record(const Table& table, const Pr
   if (auto s = record_descriptors(program, recording.get(), &sets); !s) {
     return std::move(s).error();
   }
-  if (auto s = record_commands(program, sets, recording.get()); !s) return std::move(s).error();
+  if (auto s = record_commands(program, sets, profile, recording.get()); !s) {
+    return std::move(s).error();
+  }
   recording->generation_ = generation_;
   return recording;
 }
@@ -316,18 +332,29 @@ Result<double> Executor::run(Recording& recording) {
   if (auto s = submit_and_wait(recording.buffer_); !s) return std::move(s).error();
   double ms = ms_since(begin);
   if (auto s = block(Home::kDownload).invalidate(); !s) return std::move(s).error();
-  if (recording.queries_ != VK_NULL_HANDLE) {
-    std::uint64_t ticks[2] = {};
-    const VkResult r = device_->f.vkGetQueryPoolResults(
-        device_->device, recording.queries_, 0, 2, sizeof ticks, ticks, sizeof ticks[0],
-        VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
-    if (r != VK_SUCCESS) return device_->error("vkGetQueryPoolResults", r);
-    const std::uint64_t mask = device_->timestamp_bits >= 64
-                                   ? ~std::uint64_t{0}
-                                   : (std::uint64_t{1} << device_->timestamp_bits) - 1;
-    ms = static_cast<double>((ticks[1] - ticks[0]) & mask) * device_->timestamp_ns * 1e-6;
-  }
+  if (auto s = read_times(&recording, &ms); !s) return std::move(s).error();
   return ms;
+}
+
+Status Executor::read_times(Recording* recording, double* ms) const {
+  if (recording->queries_ == VK_NULL_HANDLE) return Ok{};
+  std::vector<std::uint64_t> ticks(recording->query_count_);
+  const VkResult r = device_->f.vkGetQueryPoolResults(
+      device_->device, recording->queries_, 0, recording->query_count_, ticks.size() * 8,
+      ticks.data(), 8, VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+  if (r != VK_SUCCESS) return device_->error("vkGetQueryPoolResults", r);
+  const std::uint64_t mask = device_->timestamp_bits >= 64
+                                 ? ~std::uint64_t{0}
+                                 : (std::uint64_t{1} << device_->timestamp_bits) - 1;
+  auto between = [&](std::uint64_t from, std::uint64_t to) {
+    return static_cast<double>((to - from) & mask) * device_->timestamp_ns * 1e-6;
+  };
+  *ms = between(ticks.front(), ticks.back());
+  recording->step_ms_.clear();
+  for (std::size_t i = 1; ticks.size() > 2 && i < ticks.size(); ++i) {
+    recording->step_ms_.push_back(between(ticks[i - 1], ticks[i]));
+  }
+  return Ok{};
 }
 
 }  // namespace spirkiln

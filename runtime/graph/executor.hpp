@@ -24,6 +24,8 @@ class Recording {
   Recording& operator=(const Recording&) = delete;
 
   std::uint32_t barriers() const { return barriers_; }
+  // Of the last run of a recording with profile, in order of the steps.
+  const std::vector<double>& step_ms() const { return step_ms_; }
 
  private:
   friend class Executor;
@@ -33,6 +35,8 @@ class Recording {
   VkCommandPool commands_ = VK_NULL_HANDLE;
   VkCommandBuffer buffer_ = VK_NULL_HANDLE;
   VkQueryPool queries_ = VK_NULL_HANDLE;
+  std::uint32_t query_count_ = 0;
+  std::vector<double> step_ms_;
   std::uint64_t generation_ = 0;
   std::uint32_t barriers_ = 0;
 };
@@ -53,11 +57,16 @@ class Executor {
   // Host bytes into a block, through a staging buffer where the block is not mapped. Blocks until
   // they are there.
   Status write(Home home, std::uint64_t offset, std::span<const std::byte> bytes);
+  // The same for bytes that `fill` writes where they are needed, without a copy in between.
+  Status write(Home home, std::uint64_t offset, std::uint64_t bytes,
+               const std::function<void(std::span<std::byte>)>& fill);
   // Mapped bytes of kUpload or kDownload.
   std::span<std::byte> mapped(Home home) const;
 
-  // Pipelines, descriptor sets and commands. The blocks must be reserved.
-  Result<std::unique_ptr<Recording>> record(const Table& table, const Program& program);
+  // Pipelines, descriptor sets and commands. The blocks must be reserved. With `profile` each step
+  // stands alone between barriers and is timed, which makes the whole slower.
+  Result<std::unique_ptr<Recording>> record(const Table& table, const Program& program,
+                                            bool profile = false);
   bool stale(const Recording& recording) const { return recording.generation_ != generation_; }
   // Submits and waits; gives milliseconds on the device (wall time where it has no timestamps).
   Result<double> run(Recording& recording);
@@ -71,7 +80,8 @@ class Executor {
   Status record_descriptors(const Program& program, Recording* recording,
                             std::vector<VkDescriptorSet>* sets);
   Status record_commands(const Program& program, const std::vector<VkDescriptorSet>& sets,
-                         Recording* recording);
+                         bool profile, Recording* recording);
+  Status read_times(Recording* recording, double* ms) const;
   Status submit_and_wait(VkCommandBuffer commands);
 
   std::shared_ptr<Device::State> device_;

@@ -40,6 +40,7 @@ struct Graph::State {
   std::unique_ptr<Executor> executor;
   LruCache<InputShape, Plan> plans{32};
   GraphOptions options;
+  bool profile = false;
 
   State(Device d, Model m, Table t) : device(std::move(d)), model(std::move(m)), table(std::move(t)) {}
 
@@ -49,6 +50,7 @@ struct Graph::State {
   Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings);
   Result<Plan*> plan_for(const InputShape& shape, RunTimings* timings);
   Status prepare(Plan* plan);
+  void report(const Plan& plan) const;
 };
 
 Status Graph::State::upload_weights() {
@@ -56,9 +58,9 @@ Status Graph::State::upload_weights() {
   weights = lay_out_weights(*model.state(), forms.front() == kFp32, caps.storage_alignment);
   if (weights.bytes == 0) return Ok{};
   if (auto s = executor->reserve(Home::kWeights, weights.bytes); !s) return s;
-  std::vector<std::byte> bytes(weights.bytes);
-  fill_weights(*model.state(), weights, bytes);
-  return executor->write(Home::kWeights, 0, bytes);
+  return executor->write(Home::kWeights, 0, weights.bytes, [&](std::span<std::byte> out) {
+    fill_weights(*model.state(), weights, out);
+  });
 }
 
 Result<Plan*> Graph::State::plan_for(const InputShape& shape, RunTimings* timings) {
@@ -80,11 +82,28 @@ Result<Plan*> Graph::State::plan_for(const InputShape& shape, RunTimings* timing
 Status Graph::State::prepare(Plan* plan) {
   plan->recording.reset();
   if (auto s = executor->reserve_for(plan->planned.program); !s) return s;
-  auto recording = executor->record(table, plan->planned.program);
+  auto recording = executor->record(table, plan->planned.program, profile);
   if (!recording) return std::move(recording).error();
   plan->recording = *std::move(recording);
   device.state()->pipelines->save();
   return Ok{};
+}
+
+// One message a step: what it ran and for how long.
+void Graph::State::report(const Plan& plan) const {
+  if (!options.message) return;
+  const auto& times = plan.recording->step_ms();
+  const auto& steps = plan.planned.program.steps;
+  for (std::size_t i = 0; i < times.size() && i < steps.size(); ++i) {
+    const Step& s = steps[i];
+    std::string text = "profile " + std::to_string(times[i] * 1e3) + " us " +
+                       std::string(s.pipeline.kernel) + " groups " + std::to_string(s.groups[0]) +
+                       " " + std::to_string(s.groups[1]) + " " + std::to_string(s.groups[2]);
+    for (const Use& use : s.uses) {
+      if (use.writes) text += " -> " + plan.planned.program.buffers[use.buffer].name;
+    }
+    options.message(Severity::kInfo, text);
+  }
 }
 
 Result<std::shared_ptr<Graph::State>> Graph::State::create(const Device& device,
@@ -103,6 +122,8 @@ Result<std::shared_ptr<Graph::State>> Graph::State::create(const Device& device,
 
   auto state = std::make_shared<State>(device, model, *std::move(table));
   state->options = options;
+  const char* profile = std::getenv("SPIRKILN_PROFILE");
+  state->profile = profile != nullptr && *profile != '\0' && std::strcmp(profile, "0") != 0;
   state->forms = *std::move(forms);
   state->executor = *std::move(executor);
   state->plans.set_capacity(std::max<std::size_t>(options.max_plans, 1));
@@ -117,6 +138,15 @@ Result<Graph> Graph::create(const Device& device, const Model& model,
   Graph graph;
   graph.state_ = *std::move(state);
   return graph;
+}
+
+Status Graph::prepare(std::uint32_t n, std::uint32_t h, std::uint32_t w) {
+  return guarded([&]() -> Status {
+    const std::lock_guard lock(state_->mutex);
+    auto plan = state_->plan_for({n, h, w}, nullptr);
+    if (!plan) return std::move(plan).error();
+    return Ok{};
+  });
 }
 
 Result<std::vector<TensorF32>> Graph::run(const Pictures& pictures, RunTimings* timings) {
@@ -148,6 +178,7 @@ Result<std::vector<TensorF32>> Graph::State::run(const Pictures& pictures, RunTi
   const double upload_ms = ms_since(begin);
   auto gpu_ms = executor->run(*(*plan)->recording);
   if (!gpu_ms) return std::move(gpu_ms).error();
+  if (profile) report(**plan);
   begin = Clock::now();
   std::vector<TensorF32> outputs;
   const auto mapped = executor->mapped(Home::kDownload);
@@ -157,8 +188,9 @@ Result<std::vector<TensorF32>> Graph::State::run(const Pictures& pictures, RunTi
     t.h = o.dims.h;
     t.w = o.dims.w;
     t.c = o.dims.c;
-    t.values.resize(o.dims.pixels() * o.dims.c);
-    std::memcpy(t.values.data(), mapped.data() + o.offset, t.values.size() * sizeof(float));
+    // assign, not resize and copy: these may be megabytes.
+    const auto* values = reinterpret_cast<const float*>(mapped.data() + o.offset);
+    t.values.assign(values, values + o.dims.pixels() * o.dims.c);
     outputs.push_back(std::move(t));
   }
   if (timings != nullptr) {

@@ -2,7 +2,6 @@
 #include "graph/kernel_runner.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "graph/half.hpp"
@@ -16,14 +15,6 @@ constexpr std::byte kFill{0xff};
 std::uint64_t round_up(std::uint64_t v, std::uint64_t to) { return (v + to - 1) / to * to; }
 
 }  // namespace
-
-Result<Table> open_table(const std::string& path) {
-  if (!path.empty()) return Table::from_file(path);
-  if (const char* env = std::getenv("SPIRKILN_TABLE"); env != nullptr && *env != '\0') {
-    return Table::from_file(env);
-  }
-  return Table::built_in();
-}
 
 std::vector<std::byte> as_bytes(std::span<const float> values) {
   std::vector<std::byte> bytes(values.size_bytes());

@@ -14,10 +14,6 @@
 
 namespace spirkiln {
 
-// The table in the file `path`, the one in $SPIRKILN_TABLE when `path` is empty, or the built-in
-// one when both are.
-Result<Table> open_table(const std::string& path = {});
-
 // Floats (whole vectors of four lanes) in the storage of a form, rounded to nearest, and back.
 std::vector<std::byte> to_storage(std::span<const float> values, Form form);
 std::vector<float> from_storage(std::span<const std::byte> bytes, Form form);

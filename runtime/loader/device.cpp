@@ -8,6 +8,7 @@
 #include "graph/pipelines.hpp"
 #include "loader/features.hpp"
 #include "loader/guard.hpp"
+#include "table/select.hpp"
 
 namespace spirkiln {
 namespace {
@@ -121,7 +122,8 @@ Result<std::vector<DeviceInfo>> all_infos(const MessageCallback& message) {
   return infos;
 }
 
-Result<std::shared_ptr<Device::State>> open_state(const DeviceOptions& options) {
+Result<std::shared_ptr<Device::State>> open_state(const DeviceOptions& options,
+                                                 const Result<Table>& table) {
   auto instance =
       Instance::create(options.validation || validation_in_environment(), options.message);
   if (!instance) return std::move(instance).error();
@@ -134,7 +136,8 @@ Result<std::shared_ptr<Device::State>> open_state(const DeviceOptions& options) 
   auto state = std::make_shared<Device::State>();
   state->instance = *instance;
   state->physical = (*chosen)->handle;
-  state->caps = (*chosen)->caps;
+  // From here on the device is what it was created as: selection sees only enabled features.
+  state->caps = table ? only_used_features((*chosen)->caps, *table) : (*chosen)->caps;
   state->info = (*chosen)->info;
   state->message = options.message;
   const std::string& name = state->info.name;
@@ -156,8 +159,7 @@ Result<std::shared_ptr<Device::State>> open_state(const DeviceOptions& options) 
   state->timestamp_ns = props.limits.timestampPeriod;
   fi.vkGetPhysicalDeviceMemoryProperties(state->physical, &state->memory);
 
-  FeatureChain chain(state->caps.api_version, state->caps.extensions);
-  chain.write(state->caps);
+  FeatureChain chain(state->caps.api_version, state->caps.extensions, &state->caps);
   std::vector<const char*> extensions = chain.extensions();
   // Vulkan demands this one wherever it is offered (MoltenVK).
   if (state->caps.extensions.contains("VK_KHR_portability_subset")) {
@@ -203,17 +205,25 @@ Result<std::vector<DeviceInfo>> list_devices(const MessageCallback& message) {
 }
 
 Result<Device> Device::open(const DeviceOptions& options) {
-  auto state = guarded([&] { return open_state(options); });
+  return open_device(options, open_table());
+}
+
+Result<Device> open_device(const DeviceOptions& options, const Result<Table>& table) {
+  auto state = guarded([&] { return open_state(options, table); });
   if (!state) return std::move(state).error();
-  Device device;
-  device.state_ = *std::move(state);
-  return device;
+  return Device::State::wrap(*std::move(state));
 }
 
 const DeviceInfo& Device::info() const { return state_->info; }
 
 std::uint64_t Device::validation_message_count() const {
   return state_->instance->sink().count.load(std::memory_order_relaxed);
+}
+
+Device Device::State::wrap(std::shared_ptr<State> state) {
+  Device device;
+  device.state_ = std::move(state);
+  return device;
 }
 
 Device::State::State() = default;

@@ -9,6 +9,7 @@
 #include "loader/caps.hpp"
 #include "loader/instance.hpp"
 #include "spirkiln/spirkiln.hpp"
+#include "table/table.hpp"
 
 namespace spirkiln {
 
@@ -31,6 +32,7 @@ struct Device::State {
   std::atomic<bool> lost{false};
   std::unique_ptr<PipelineStore> pipelines;
 
+  static Device wrap(std::shared_ptr<State> state);
   State();
   ~State();
   State(const State&) = delete;
@@ -42,5 +44,9 @@ struct Device::State {
   // vk_error, and remembers a lost device.
   Error error(const std::string& what, VkResult code);
 };
+
+// Device::open for the kernels of another table than the built-in one: only the features that its
+// blobs ask for are enabled (all that selection knows, where `table` is an error).
+Result<Device> open_device(const DeviceOptions& options, const Result<Table>& table);
 
 }  // namespace spirkiln

@@ -4,10 +4,16 @@
 namespace spirkiln {
 
 FeatureChain::FeatureChain(std::uint32_t api_version,
-                           const std::set<std::string, std::less<>>& extensions) {
+                           const std::set<std::string, std::less<>>& extensions,
+                           const DeviceCaps* wanted) {
   base.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
   void** tail = &base.pNext;
-  auto link = [&](auto* part, VkStructureType type, std::uint32_t core, const char* extension) {
+  const DeviceCaps any{};
+  const DeviceCaps& w = wanted != nullptr ? *wanted : any;
+  const bool all = wanted == nullptr;
+  auto link = [&](auto* part, VkStructureType type, std::uint32_t core, const char* extension,
+                  bool used) {
+    if (!used && !all) return;
     const bool in_core = core != 0 && api_version >= core;
     if (!in_core && !extensions.contains(std::string_view(extension))) return;
     if (!in_core) extensions_.push_back(extension);
@@ -16,25 +22,33 @@ FeatureChain::FeatureChain(std::uint32_t api_version,
     tail = &part->pNext;
   };
   link(&storage16_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,
-       make_version(1, 1), VK_KHR_16BIT_STORAGE_EXTENSION_NAME);
+       make_version(1, 1), VK_KHR_16BIT_STORAGE_EXTENSION_NAME,
+       w.storage16 || w.uniform_storage16 || w.push_constant16);
   link(&storage8_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES, make_version(1, 2),
-       VK_KHR_8BIT_STORAGE_EXTENSION_NAME);
+       VK_KHR_8BIT_STORAGE_EXTENSION_NAME,
+       w.storage8 || w.uniform_storage8 || w.push_constant8);
   link(&float16_int8_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES,
-       make_version(1, 2), VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME);
+       make_version(1, 2), VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME,
+       w.float16 || w.int8);
   link(&variable_pointers_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VARIABLE_POINTERS_FEATURES,
-       make_version(1, 1), VK_KHR_VARIABLE_POINTERS_EXTENSION_NAME);
+       make_version(1, 1), VK_KHR_VARIABLE_POINTERS_EXTENSION_NAME,
+       w.variable_pointers || w.variable_pointers_storage);
   link(&memory_model_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES,
-       make_version(1, 2), VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME);
+       make_version(1, 2), VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME,
+       w.vulkan_memory_model);
   link(&dot_product_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
-       make_version(1, 3), VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME);
+       make_version(1, 3), VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME,
+       w.integer_dot_product);
   link(&cooperative_matrix_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, 0,
-       VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
+       VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
+       w.cooperative_matrix);
   if (api_version < make_version(1, 1)) {
     // What the extensions above are built on where the core lacks it.
     if (extensions.contains(std::string_view("VK_KHR_storage_buffer_storage_class"))) {
       extensions_.push_back("VK_KHR_storage_buffer_storage_class");
     }
   }
+  if (wanted != nullptr) write(*wanted);
 }
 
 void FeatureChain::read(DeviceCaps* caps) const {
@@ -76,7 +90,8 @@ void FeatureChain::write(const DeviceCaps& caps) {
   storage8_.storagePushConstant8 = caps.push_constant8;
   float16_int8_.shaderFloat16 = caps.float16;
   float16_int8_.shaderInt8 = caps.int8;
-  variable_pointers_.variablePointersStorageBuffer = caps.variable_pointers_storage;
+  variable_pointers_.variablePointersStorageBuffer =
+      caps.variable_pointers_storage || caps.variable_pointers;
   variable_pointers_.variablePointers = caps.variable_pointers;
   memory_model_.vulkanMemoryModel = caps.vulkan_memory_model;
   dot_product_.shaderIntegerDotProduct = caps.integer_dot_product;

@@ -26,8 +26,10 @@ namespace spirkiln {
 
 class FeatureChain {
  public:
-  // Links the structures that a device of this version with these extensions knows.
-  FeatureChain(std::uint32_t api_version, const std::set<std::string, std::less<>>& extensions);
+  // Links the structures that a device of this version with these extensions knows; with `wanted`
+  // only those that hold one of its features, which are then set.
+  FeatureChain(std::uint32_t api_version, const std::set<std::string, std::less<>>& extensions,
+               const DeviceCaps* wanted = nullptr);
   FeatureChain(const FeatureChain&) = delete;
   FeatureChain& operator=(const FeatureChain&) = delete;
 
@@ -37,10 +39,10 @@ class FeatureChain {
 
   // After vkGetPhysicalDeviceFeatures2.
   void read(DeviceCaps* caps) const;
-  // Before vkCreateDevice: exactly the features that `caps` has.
-  void write(const DeviceCaps& caps);
 
  private:
+  void write(const DeviceCaps& caps);
+
   std::vector<const char*> extensions_;
   VkPhysicalDevice16BitStorageFeatures storage16_{};
   VkPhysicalDevice8BitStorageFeatures storage8_{};

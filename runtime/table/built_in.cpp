@@ -2,6 +2,8 @@
 // The kernels that this library was built with.
 #include "table/table.hpp"
 
+#include <cstdlib>
+
 #ifdef SPIRKILN_HAVE_OCR_TABLE
 #include "ocr_table.hpp"
 #endif
@@ -18,6 +20,14 @@ Result<Table> Table::built_in() {
                "this libspirkiln was built without kernels: bake a table with spirkiln and name it "
                "in $SPIRKILN_TABLE"};
 #endif
+}
+
+Result<Table> open_table(const std::string& path) {
+  if (!path.empty()) return Table::from_file(path);
+  if (const char* env = std::getenv("SPIRKILN_TABLE"); env != nullptr && *env != '\0') {
+    return Table::from_file(env);
+  }
+  return Table::built_in();
 }
 
 }  // namespace spirkiln

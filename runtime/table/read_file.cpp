@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "table/read_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -39,17 +40,20 @@ Result<std::vector<std::byte>> read_file(const std::string& path, std::uint64_t 
     return Error{ErrorCode::kIo, path + " has " + std::to_string(expected) +
                                      " bytes, more than the limit of " + std::to_string(max_bytes)};
   }
-  bytes.reserve(expected);
-  std::byte chunk[1 << 16];
+  // One byte more than expected, so that the end is met without another round.
+  constexpr std::uint64_t kChunk = 1 << 16;
+  std::uint64_t used = 0;
   for (;;) {
-    const std::size_t n = std::fread(chunk, 1, sizeof chunk, file.get());
-    if (n > max_bytes - bytes.size()) {
+    const std::uint64_t room = std::min(std::max(expected + 1, used + kChunk), max_bytes + 1);
+    bytes.resize(room);
+    used += std::fread(bytes.data() + used, 1, room - used, file.get());
+    if (used > max_bytes) {
       return Error{ErrorCode::kIo,
                    path + " has more than the limit of " + std::to_string(max_bytes) + " bytes"};
     }
-    bytes.insert(bytes.end(), chunk, chunk + n);
-    if (n < sizeof chunk) break;
+    if (used < room) break;
   }
+  bytes.resize(used);
   if (std::ferror(file.get()) != 0) {
     return Error{ErrorCode::kIo, "cannot read " + path + ": " + std::strerror(errno)};
   }

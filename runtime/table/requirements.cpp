@@ -10,70 +10,68 @@ namespace {
 
 using Caps = DeviceCaps;
 
+// A capability is there when `member` is set or one of the `subgroup` operations is offered; where
+// both are empty, every device has it.
 struct CapabilityRule {
   std::uint32_t capability;  // spv::Capability
   const char* name;
-  const char* feature;  // what Vulkan calls it
-  bool (*has)(const Caps&);
-};
+  const char* feature = "";  // what Vulkan calls it
+  bool Caps::*member = nullptr;
+  std::uint32_t subgroup = 0;  // VkSubgroupFeatureFlagBits
 
-bool yes(const Caps&) { return true; }
-template <bool Caps::*Member>
-bool flag(const Caps& c) {
-  return c.*Member;
-}
-template <std::uint32_t Bit>
-bool subgroup(const Caps& c) {
-  return (c.subgroup_operations & Bit) != 0;
-}
+  bool met(const Caps& caps) const {
+    if (member != nullptr) return caps.*member;
+    return subgroup == 0 || (caps.subgroup_operations & subgroup) != 0;
+  }
+};
 
 // Ascending. A capability that is not here is not supported, however harmless it may look.
 constexpr CapabilityRule kCapabilities[] = {
-    {0, "Matrix", "", yes},
-    {1, "Shader", "", yes},
-    {9, "Float16", "shaderFloat16", flag<&Caps::float16>},
-    {10, "Float64", "shaderFloat64", flag<&Caps::float64>},
-    {11, "Int64", "shaderInt64", flag<&Caps::int64>},
-    {22, "Int16", "shaderInt16", flag<&Caps::int16>},
-    {39, "Int8", "shaderInt8", flag<&Caps::int8>},
-    {43, "Sampled1D", "", yes},
-    {44, "Image1D", "", yes},
-    {46, "SampledBuffer", "", yes},
-    {47, "ImageBuffer", "", yes},
+    {0, "Matrix"},
+    {1, "Shader"},
+    {9, "Float16", "shaderFloat16", &Caps::float16},
+    {10, "Float64", "shaderFloat64", &Caps::float64},
+    {11, "Int64", "shaderInt64", &Caps::int64},
+    {22, "Int16", "shaderInt16", &Caps::int16},
+    {39, "Int8", "shaderInt8", &Caps::int8},
+    {43, "Sampled1D"},
+    {44, "Image1D"},
+    {46, "SampledBuffer"},
+    {47, "ImageBuffer"},
     {49, "StorageImageExtendedFormats", "shaderStorageImageExtendedFormats",
-     flag<&Caps::image_extended_formats>},
-    {50, "ImageQuery", "", yes},
+     &Caps::image_extended_formats},
+    {50, "ImageQuery"},
     {55, "StorageImageReadWithoutFormat", "shaderStorageImageReadWithoutFormat",
-     flag<&Caps::image_read_without_format>},
+     &Caps::image_read_without_format},
     {56, "StorageImageWriteWithoutFormat", "shaderStorageImageWriteWithoutFormat",
-     flag<&Caps::image_write_without_format>},
-    {61, "GroupNonUniform", "subgroup operations (basic)", subgroup<0x1>},
-    {62, "GroupNonUniformVote", "subgroup operations (vote)", subgroup<0x2>},
-    {63, "GroupNonUniformArithmetic", "subgroup operations (arithmetic)", subgroup<0x4>},
-    {64, "GroupNonUniformBallot", "subgroup operations (ballot)", subgroup<0x8>},
-    {65, "GroupNonUniformShuffle", "subgroup operations (shuffle)", subgroup<0x10>},
+     &Caps::image_write_without_format},
+    {61, "GroupNonUniform", "subgroup operations (basic)", nullptr, 0x1},
+    {62, "GroupNonUniformVote", "subgroup operations (vote)", nullptr, 0x2},
+    {63, "GroupNonUniformArithmetic", "subgroup operations (arithmetic)", nullptr, 0x4},
+    {64, "GroupNonUniformBallot", "subgroup operations (ballot)", nullptr, 0x8},
+    {65, "GroupNonUniformShuffle", "subgroup operations (shuffle)", nullptr, 0x10},
     {66, "GroupNonUniformShuffleRelative", "subgroup operations (shuffle relative)",
-     subgroup<0x20>},
-    {67, "GroupNonUniformClustered", "subgroup operations (clustered)", subgroup<0x40>},
-    {68, "GroupNonUniformQuad", "subgroup operations (quad)", subgroup<0x80>},
-    {4433, "StorageBuffer16BitAccess", "storageBuffer16BitAccess", flag<&Caps::storage16>},
+     nullptr, 0x20},
+    {67, "GroupNonUniformClustered", "subgroup operations (clustered)", nullptr, 0x40},
+    {68, "GroupNonUniformQuad", "subgroup operations (quad)", nullptr, 0x80},
+    {4433, "StorageBuffer16BitAccess", "storageBuffer16BitAccess", &Caps::storage16},
     {4434, "UniformAndStorageBuffer16BitAccess", "uniformAndStorageBuffer16BitAccess",
-     flag<&Caps::uniform_storage16>},
-    {4435, "StoragePushConstant16", "storagePushConstant16", flag<&Caps::push_constant16>},
+     &Caps::uniform_storage16},
+    {4435, "StoragePushConstant16", "storagePushConstant16", &Caps::push_constant16},
     {4441, "VariablePointersStorageBuffer", "variablePointersStorageBuffer",
-     flag<&Caps::variable_pointers_storage>},
-    {4442, "VariablePointers", "variablePointers", flag<&Caps::variable_pointers>},
-    {4448, "StorageBuffer8BitAccess", "storageBuffer8BitAccess", flag<&Caps::storage8>},
+     &Caps::variable_pointers_storage},
+    {4442, "VariablePointers", "variablePointers", &Caps::variable_pointers},
+    {4448, "StorageBuffer8BitAccess", "storageBuffer8BitAccess", &Caps::storage8},
     {4449, "UniformAndStorageBuffer8BitAccess", "uniformAndStorageBuffer8BitAccess",
-     flag<&Caps::uniform_storage8>},
-    {4450, "StoragePushConstant8", "storagePushConstant8", flag<&Caps::push_constant8>},
-    {5345, "VulkanMemoryModel", "vulkanMemoryModel", flag<&Caps::vulkan_memory_model>},
-    {6016, "DotProductInputAll", "shaderIntegerDotProduct", flag<&Caps::integer_dot_product>},
-    {6017, "DotProductInput4x8Bit", "shaderIntegerDotProduct", flag<&Caps::integer_dot_product>},
+     &Caps::uniform_storage8},
+    {4450, "StoragePushConstant8", "storagePushConstant8", &Caps::push_constant8},
+    {5345, "VulkanMemoryModel", "vulkanMemoryModel", &Caps::vulkan_memory_model},
+    {6016, "DotProductInputAll", "shaderIntegerDotProduct", &Caps::integer_dot_product},
+    {6017, "DotProductInput4x8Bit", "shaderIntegerDotProduct", &Caps::integer_dot_product},
     {6018, "DotProductInput4x8BitPacked", "shaderIntegerDotProduct",
-     flag<&Caps::integer_dot_product>},
-    {6019, "DotProduct", "shaderIntegerDotProduct", flag<&Caps::integer_dot_product>},
-    {6022, "CooperativeMatrixKHR", "cooperativeMatrix", flag<&Caps::cooperative_matrix>},
+     &Caps::integer_dot_product},
+    {6019, "DotProduct", "shaderIntegerDotProduct", &Caps::integer_dot_product},
+    {6022, "CooperativeMatrixKHR", "cooperativeMatrix", &Caps::cooperative_matrix},
 };
 
 struct ExtensionRule {
@@ -104,14 +102,19 @@ std::optional<std::string> too_many(const char* what, std::uint64_t needs, std::
   return std::to_string(needs) + " " + what + " (the device has " + std::to_string(has) + ")";
 }
 
-std::optional<std::string> missing_capability(std::uint32_t capability, const Caps& caps) {
+const CapabilityRule* rule_of(std::uint32_t capability) {
   const auto* rule = std::lower_bound(
       std::begin(kCapabilities), std::end(kCapabilities), capability,
       [](const CapabilityRule& r, std::uint32_t value) { return r.capability < value; });
-  if (rule == std::end(kCapabilities) || rule->capability != capability) {
+  return rule != std::end(kCapabilities) && rule->capability == capability ? rule : nullptr;
+}
+
+std::optional<std::string> missing_capability(std::uint32_t capability, const Caps& caps) {
+  const CapabilityRule* rule = rule_of(capability);
+  if (rule == nullptr) {
     return "SPIR-V capability " + std::to_string(capability) + ", which this library does not know";
   }
-  if (rule->has(caps)) return std::nullopt;
+  if (rule->met(caps)) return std::nullopt;
   return std::string(rule->feature) + " (SPIR-V capability " + rule->name + ")";
 }
 
@@ -126,6 +129,25 @@ std::optional<std::string> missing_extension(std::string_view name, const Caps& 
 }
 
 }  // namespace
+
+DeviceCaps only_used_features(const DeviceCaps& caps, const Table& table) {
+  DeviceCaps used = caps;
+  for (const CapabilityRule& rule : kCapabilities) {
+    if (rule.member != nullptr) used.*rule.member = false;
+  }
+  for (const table::BlobEntry& blob : table.blobs()) {
+    for (const std::uint32_t capability : table.capabilities_of(blob)) {
+      const CapabilityRule* rule = rule_of(capability);
+      if (rule != nullptr && rule->member != nullptr) used.*rule->member = caps.*rule->member;
+    }
+  }
+  // Vulkan 1.0 modules keep their storage buffers in the Uniform storage class, marked BufferBlock.
+  // That needs storageBuffer16BitAccess and no more, but validation layers (1.3.239) do not look at
+  // the mark and ask for the uniform feature.
+  used.uniform_storage16 = caps.uniform_storage16 && (used.storage16 || used.uniform_storage16);
+  used.uniform_storage8 = caps.uniform_storage8 && (used.storage8 || used.uniform_storage8);
+  return used;
+}
 
 std::optional<std::string> missing_requirement(const Table& table, const table::BlobEntry& blob,
                                                const DeviceCaps& caps) {

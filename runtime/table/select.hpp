@@ -57,4 +57,8 @@ Result<Selection> select_blob(const Table& table, const SelectRequest& request,
 std::optional<std::string> missing_requirement(const Table& table, const table::BlobEntry& blob,
                                                const DeviceCaps& caps);
 
+// `caps` without the optional features that no blob of the table asks for: what a device is created
+// with, since an enabled feature can cost speed and draws in extensions.
+DeviceCaps only_used_features(const DeviceCaps& caps, const Table& table);
+
 }  // namespace spirkiln

@@ -53,4 +53,8 @@ class Table {
   std::shared_ptr<State> state_;
 };
 
+// The table in the file `path`, the one in $SPIRKILN_TABLE when `path` is empty, or the built-in
+// one when both are.
+Result<Table> open_table(const std::string& path = {});
+
 }  // namespace spirkiln

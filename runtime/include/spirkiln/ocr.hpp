@@ -17,8 +17,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "spirkiln/export.h"
 #include "spirkiln/result.hpp"
 #include "spirkiln/spirkiln.hpp"
 
@@ -43,14 +45,15 @@ struct DecodeOptions {
 // ground (white, black or grey) that their visible pixels stand out from most.
 // `name` stands in messages. Errors: kIo, kCorrupt, kUnsupported (no picture format that this
 // library reads), kOutOfMemory (more pixels or bytes than the options allow).
-Result<Picture> decode_picture(std::span<const std::uint8_t> bytes, const std::string& name,
-                               const DecodeOptions& options = {});
-Result<Picture> load_picture(const std::string& path, const DecodeOptions& options = {});
+SPIRKILN_API Result<Picture> decode_picture(std::span<const std::uint8_t> bytes, const std::string& name,
+                                            const DecodeOptions& options = {});
+SPIRKILN_API Result<Picture> load_picture(const std::string& path,
+                                          const DecodeOptions& options = {});
 
 // ---- Graphs ------------------------------------------------------------------------------------
 
 // What the pipeline needs of a graph. Implementations must allow calls from several threads.
-class Net {
+class SPIRKILN_API Net {
  public:
   virtual ~Net() = default;
   // The graph's first output. The graph itself normalises the bytes (Pictures in spirkiln.hpp).
@@ -60,7 +63,7 @@ class Net {
 };
 
 // A Net on libspirkiln.
-std::shared_ptr<Net> make_net(Graph graph);
+SPIRKILN_API std::shared_ptr<Net> make_net(Graph graph);
 
 struct OcrNets {
   std::shared_ptr<Net> detect;     // N x H x W x 1: probability that a pixel is text
@@ -72,7 +75,7 @@ struct OcrNets {
 
 // The characters of the recogniser: class 0 is the blank of CTC, class i the i-th line of the file,
 // the last class a space.
-class Dictionary {
+class SPIRKILN_API Dictionary {
  public:
   // Lines are taken as they are, spaces included; the last one needs no newline.
   static Result<Dictionary> open(const std::string& path);
@@ -144,7 +147,7 @@ struct OcrPage {
   OcrTimings timings;
 };
 
-class OcrReader {
+class SPIRKILN_API OcrReader {
  public:
   static Result<OcrReader> create(OcrNets nets, Dictionary dictionary,
                                   const OcrOptions& options = {});
@@ -169,6 +172,6 @@ class OcrReader {
 
 // The folder that packs are looked for in: $SPIRKILN_MODELS, else "packs" in $SPIRKILN_CACHE, else
 // in ${XDG_CACHE_HOME:-~/.cache}/spirkiln.
-std::string default_packs_folder();
+SPIRKILN_API std::string default_packs_folder();
 
 }  // namespace spirkiln

@@ -127,6 +127,9 @@ SPIRKILN_API spirkiln_status spirkiln_graph_create(spirkiln_device *device, spir
                                                    spirkiln_graph **graph, char *error,
                                                    size_t error_bytes);
 SPIRKILN_API void spirkiln_graph_close(spirkiln_graph *graph);
+/* Makes all that a run of this shape needs (pipelines first of all) without running it. */
+SPIRKILN_API spirkiln_status spirkiln_graph_prepare(spirkiln_graph *graph, uint32_t n, uint32_t h,
+                                                    uint32_t w, char *error, size_t error_bytes);
 /* Bytes of device memory held now: weights and plans. */
 SPIRKILN_API uint64_t spirkiln_graph_device_bytes(const spirkiln_graph *graph);
 

@@ -48,7 +48,7 @@ class SPIRKILN_API Device {
   // Validation messages of error or warning severity so far (0 without validation).
   std::uint64_t validation_message_count() const;
 
-  struct State;
+  struct SPIRKILN_HIDDEN State;
   const std::shared_ptr<State>& state() const { return state_; }
 
  private:
@@ -61,7 +61,7 @@ class SPIRKILN_API Model {
   static Result<Model> open(const std::string& path);
   static Result<Model> from_bytes(std::vector<std::byte> bytes, std::string name);
 
-  struct State;
+  struct SPIRKILN_HIDDEN State;
   const std::shared_ptr<const State>& state() const { return state_; }
 
  private:
@@ -101,11 +101,14 @@ class SPIRKILN_API Graph {
                               const GraphOptions& options = {});
   // Runs the graph on pictures; outputs in the model's order. Errors leave the graph usable.
   Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings = nullptr);
+  // Makes all that a run of this shape needs (pipelines first of all) without running it, for
+  // instance while pictures are still being decoded.
+  Status prepare(std::uint32_t n, std::uint32_t h, std::uint32_t w);
   // The form that kernels of this graph use, for messages: "fp16s" and so on.
   std::string variant() const;
   std::uint64_t device_bytes() const;  // weights and plans held now
 
-  struct State;
+  struct SPIRKILN_HIDDEN State;
 
  private:
   std::shared_ptr<State> state_;

@@ -220,3 +220,22 @@ TEST_CASE("forms have the names of the dialect") {
   CHECK(vector_bytes(kFp16p) == 8);
   CHECK(vector_bytes(kFp16sa) == 8);
 }
+
+TEST_CASE("a device is created with what the table's blobs ask for, and nothing else") {
+  const Table t = open({two_forms()});
+  DeviceCaps all = modern();
+  all.int64 = all.cooperative_matrix = all.vulkan_memory_model = all.storage8 = true;
+  all.subgroup_operations = 0xff;
+  const DeviceCaps used = only_used_features(all, t);
+  CHECK(used.float16);
+  CHECK(used.storage16);
+  CHECK_FALSE(used.int64);
+  CHECK_FALSE(used.cooperative_matrix);
+  CHECK_FALSE(used.vulkan_memory_model);
+  CHECK_FALSE(used.storage8);
+  CHECK(used.subgroup_operations == 0xff);  // no feature: nothing to enable
+  CHECK(used.max_push_bytes == all.max_push_bytes);
+  // What the device lacks is not invented.
+  all.float16 = false;
+  CHECK_FALSE(only_used_features(all, t).float16);
+}
