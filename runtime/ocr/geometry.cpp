@@ -59,22 +59,38 @@ cv::Mat as_mat(const Picture& picture) {
 }
 
 cv::Mat crop_quad(const cv::Mat& picture, const Quad& quad) {
-  const int width = static_cast<int>(std::lround(quad_width(quad)));
-  const int height = static_cast<int>(std::lround(quad_height(quad)));
+  int width = static_cast<int>(std::lround(quad_width(quad)));
+  int height = static_cast<int>(std::lround(quad_height(quad)));
   if (width < 1 || height < 1) return {};
-  // Only the part around the quad is handed on: warpPerspective cannot take pictures of more than
-  // 32767 pixels a side.
   cv::Rect around = cv::boundingRect(std::vector<cv::Point2f>(quad.begin(), quad.end()));
   around.x -= 4, around.y -= 4, around.width += 8, around.height += 8;
   around &= cv::Rect(0, 0, picture.cols, picture.rows);
   if (around.empty()) return {};
+  // warpPerspective takes 32767 pixels a side: only the part around the quad is handed on, and one
+  // that is still longer is scaled down.
+  constexpr int kLongest = 32000;
+  cv::Mat part = picture(around);
   Quad from = quad;
   const cv::Point2f origin(static_cast<float>(around.x), static_cast<float>(around.y));
   for (cv::Point2f& p : from) p -= origin;
+  if (std::max(around.width, around.height) > kLongest) {
+    const double shrink = static_cast<double>(kLongest) / std::max(around.width, around.height);
+    const cv::Size size(std::max(1, static_cast<int>(around.width * shrink)),
+                        std::max(1, static_cast<int>(around.height * shrink)));
+    cv::Mat smaller;
+    cv::resize(part, smaller, size, 0, 0, cv::INTER_AREA);
+    part = smaller;
+    for (cv::Point2f& p : from) {
+      p.x *= static_cast<float>(size.width) / static_cast<float>(around.width);
+      p.y *= static_cast<float>(size.height) / static_cast<float>(around.height);
+    }
+    width = std::max(1, static_cast<int>(std::lround(quad_width(from))));
+    height = std::max(1, static_cast<int>(std::lround(quad_height(from))));
+  }
   const float w = static_cast<float>(width), h = static_cast<float>(height);
   const Quad to = {cv::Point2f(0, 0), cv::Point2f(w, 0), cv::Point2f(w, h), cv::Point2f(0, h)};
   cv::Mat crop;
-  cv::warpPerspective(picture(around), crop, cv::getPerspectiveTransform(from.data(), to.data()),
+  cv::warpPerspective(part, crop, cv::getPerspectiveTransform(from.data(), to.data()),
                       {width, height}, cv::INTER_CUBIC, cv::BORDER_REPLICATE);
   return crop;
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "ocr/guard.hpp"
 #include "ocr/order.hpp"
 #include "ocr/recognise.hpp"
 
@@ -109,7 +110,7 @@ std::size_t characters(const std::string& utf8) {
 // Whether a second try says more than the first. Wrong ways round give short texts, sometimes with
 // confidence. `agrees` is +1 where the second is what the page votes for, -1 where the first is.
 bool is_better(const Reading& second, const Reading& first, int agrees) {
-  constexpr float kSureEnough = 0.8f;
+  constexpr float kSureEnough = 0.7f;
   if (second.score < kSureEnough) return false;
   if (characters(second.text) * 2 < characters(first.text) && first.score > 0.5f) return false;
   const float ahead = agrees < 0 ? 0.15f : agrees > 0 ? -0.02f : 0.0f;
@@ -184,14 +185,74 @@ Result<std::vector<OcrLine>> read_boxes(const OcrNets& nets, const Dictionary& d
   return sorted;
 }
 
-namespace {
-
-Quad whole(const Picture& picture) {
-  const float w = static_cast<float>(picture.width), h = static_cast<float>(picture.height);
+Quad whole_picture(const cv::Mat& picture) {
+  const float w = static_cast<float>(picture.cols), h = static_cast<float>(picture.rows);
   return {cv::Point2f(0, 0), cv::Point2f(w, 0), cv::Point2f(w, h), cv::Point2f(0, h)};
 }
 
+namespace {
+
+// A picture that may be nothing but one line: long and low, or no larger than a word.
+bool may_be_one_line(const cv::Mat& picture) {
+  constexpr int kWordSide = 200;
+  const int longer = std::max(picture.cols, picture.rows);
+  const int shorter = std::min(picture.cols, picture.rows);
+  return longer >= 4 * shorter || longer <= kWordSide;
+}
+
+std::string without_spaces(std::string text) {
+  std::erase(text, ' ');
+  return text;
+}
+
+// Lines that stand side by side, each with less room before it than a word would take.
+bool is_one_row(const std::vector<OcrLine>& lines) {
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    const auto &left = lines[i - 1].box, &right = lines[i].box;
+    const float height = std::hypot(left[3].x - left[0].x, left[3].y - left[0].y);
+    const float gap = std::hypot(right[0].x - left[1].x, right[0].y - left[1].y);
+    if (lines[i].rotation != lines[0].rotation || gap > 1.5f * height) return false;
+  }
+  return true;
+}
+
+// Whether the whole picture, read as one line, says more than the lines that were found in it.
+bool whole_is_better(const OcrLine& whole, const std::vector<OcrLine>& found) {
+  constexpr float kSureEnough = 0.7f;
+  if (whole.score < kSureEnough) return false;
+  if (found.empty()) return true;
+  if (found.size() > 1) {  // the same text in parts
+    std::string parts;
+    for (const OcrLine& line : found) parts += line.text;
+    return is_one_row(found) && without_spaces(parts) == without_spaces(whole.text);
+  }
+  const std::size_t more = characters(whole.text), less = characters(found[0].text);
+  return more >= less && whole.score * static_cast<float>(more) >
+                             (found[0].score + 0.02f) * static_cast<float>(less);
+}
+
 }  // namespace
+
+Result<std::vector<OcrLine>> read_picture(const OcrNets& nets, const Dictionary& dictionary,
+                                          const cv::Mat& picture, const OcrOptions& options,
+                                          OcrTimings& timings) {
+  constexpr std::size_t kMostParts = 4;
+  const Stopwatch watch;
+  auto found = detect(*nets.detect, picture, options);
+  if (!found) return found.error();
+  timings.detect += watch.ms();
+  timings.detect_runs += found->runs;
+  auto lines = read_boxes(nets, dictionary, picture, found->boxes, options, timings);
+  if (!lines || !may_be_one_line(picture) || lines->size() > kMostParts) {
+    return lines;
+  }
+  auto whole = read_boxes(nets, dictionary, picture, {{whole_picture(picture), 1.0f}}, options,
+                          timings);
+  if (!whole) return whole.error();
+  if (!whole->empty() && whole_is_better(whole->front(), *lines)) return whole;
+  return lines;
+}
+
 }  // namespace ocr
 
 struct OcrReader::State {
@@ -211,35 +272,48 @@ Result<OcrReader> OcrReader::create(OcrNets nets, Dictionary dictionary,
   return reader;
 }
 
+namespace {
+
+// Everything that both ways of reading share. `read_lines` gets the pixels and the timings.
+template <typename ReadLines>
+Result<OcrPage> read_page(const Picture& picture, ReadLines read_lines) {
+  constexpr std::uint32_t kMaxSide = 1u << 20;
+  if (picture.width == 0 || picture.height == 0 || picture.width > kMaxSide ||
+      picture.height > kMaxSide ||
+      picture.bgr.size() != std::size_t{picture.width} * picture.height * 3) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "a picture of " + std::to_string(picture.width) + " x " +
+                     std::to_string(picture.height) + " pixels with " +
+                     std::to_string(picture.bgr.size()) +
+                     " bytes: expected width * height * 3 bytes, at least one pixel and sides of "
+                     "at most " + std::to_string(kMaxSide)};
+  }
+  return ocr::guarded([&]() -> Result<OcrPage> {
+    const ocr::Stopwatch watch;
+    OcrPage page;
+    page.width = picture.width;
+    page.height = picture.height;
+    Result<std::vector<OcrLine>> lines = read_lines(ocr::as_mat(picture), page.timings);
+    if (!lines) return std::move(lines).error();
+    page.lines = std::move(*lines);
+    page.timings.total = watch.ms();
+    return page;
+  });
+}
+
+}  // namespace
+
 Result<OcrPage> OcrReader::read(const Picture& picture) const {
-  const ocr::Stopwatch watch;
-  const cv::Mat pixels = ocr::as_mat(picture);
-  OcrPage page;
-  page.width = picture.width;
-  page.height = picture.height;
-  auto found = ocr::detect(*state_->nets.detect, pixels, state_->options);
-  if (!found) return found.error();
-  page.timings.detect = watch.ms();
-  page.timings.detect_runs = found->runs;
-  auto lines = ocr::read_boxes(state_->nets, state_->dictionary, pixels, found->boxes,
-                               state_->options, page.timings);
-  if (!lines) return lines.error();
-  page.lines = std::move(*lines);
-  page.timings.total = watch.ms();
-  return page;
+  return read_page(picture, [&](const cv::Mat& pixels, OcrTimings& timings) {
+    return ocr::read_picture(state_->nets, state_->dictionary, pixels, state_->options, timings);
+  });
 }
 
 Result<OcrPage> OcrReader::read_line(const Picture& picture) const {
-  const ocr::Stopwatch watch;
-  OcrPage page;
-  page.width = picture.width;
-  page.height = picture.height;
-  auto lines = ocr::read_boxes(state_->nets, state_->dictionary, ocr::as_mat(picture),
-                               {{ocr::whole(picture), 1.0f}}, state_->options, page.timings);
-  if (!lines) return lines.error();
-  page.lines = std::move(*lines);
-  page.timings.total = watch.ms();
-  return page;
+  return read_page(picture, [&](const cv::Mat& pixels, OcrTimings& timings) {
+    return ocr::read_boxes(state_->nets, state_->dictionary, pixels,
+                           {{ocr::whole_picture(pixels), 1.0f}}, state_->options, timings);
+  });
 }
 
 const OcrNets& OcrReader::nets() const { return state_->nets; }

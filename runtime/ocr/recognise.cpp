@@ -89,9 +89,14 @@ Steps best_classes(std::span<const float> values, std::uint32_t t, std::size_t c
   steps.t = t;
   for (std::uint32_t step = 0; step < t; ++step) {
     const auto row = values.subspan(step * classes, classes);
-    const auto best = std::max_element(row.begin(), row.end());
-    steps.classes.push_back(static_cast<std::uint32_t>(best - row.begin()));
-    steps.probabilities.push_back(*best);
+    std::size_t best = 0;
+    float sum = 0;  // of numbers, unless one is none
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (row[i] > row[best]) best = i;
+      sum += row[i];
+    }
+    steps.classes.push_back(static_cast<std::uint32_t>(best));
+    steps.probabilities.push_back(std::isfinite(sum) ? row[best] : sum);
   }
   return steps;
 }

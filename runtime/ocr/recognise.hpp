@@ -22,7 +22,8 @@ struct Steps {  // what the best class of every step says
   std::vector<float> probabilities;
 };
 
-// Best class of each of `t` steps of `classes` probabilities. Of equals the first wins.
+// Best class of each of `t` steps of `classes` probabilities. Of equals the first wins. The
+// probability of a step is not finite where any of its values is not.
 Steps best_classes(std::span<const float> values, std::uint32_t t, std::size_t classes);
 
 // CTC, greedy: repeats count once, then blanks go.

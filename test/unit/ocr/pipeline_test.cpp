@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole pipeline on nets whose answers are known.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <cmath>
+#include <limits>
+#include <opencv2/imgproc.hpp>
+#include <thread>
+
+#include "fake_nets.hpp"
+#include "spirkiln/ocr.hpp"
+
+using namespace spirkiln;
+using namespace spirkiln::test;
+
+namespace {
+
+Dictionary letters() {
+  std::string text;
+  for (char c = 'a'; c <= 'z'; ++c) text += std::string(1, c) + "\n";
+  return *Dictionary::from_text(text, "letters");
+}
+
+std::shared_ptr<FakeNet> reads_pixels() {
+  return spells_pixels(static_cast<std::uint32_t>(letters().classes()));
+}
+
+Picture to_picture(const cv::Mat& mat) {
+  Picture p;
+  p.width = static_cast<std::uint32_t>(mat.cols);
+  p.height = static_cast<std::uint32_t>(mat.rows);
+  p.bgr.assign(mat.data, mat.data + mat.total() * 3);
+  return p;
+}
+
+// Dark bars on white.
+Picture bars(int width, int height, const std::vector<cv::Rect>& where) {
+  cv::Mat mat(height, width, CV_8UC3, cv::Scalar(255, 255, 255));
+  for (const cv::Rect& bar : where) mat(bar) = cv::Scalar(20, 20, 20);
+  return to_picture(mat);
+}
+
+}  // namespace
+
+TEST_CASE("three bars are three lines, in reading order, where they are") {
+  auto reader = OcrReader::create({dark_is_text(), always_upright(), reads_pixels()}, letters());
+  REQUIRE(reader.ok());
+  const auto page = reader->read(bars(800, 600, {{100, 400, 300, 20}, {450, 100, 200, 20}, {100, 100, 250, 20}}));
+  REQUIRE(page.ok());
+  REQUIRE(page->lines.size() == 3);
+  CHECK(page->width == 800);
+  const auto centre = [](const OcrLine& l) {
+    return cv::Point2f((l.box[0].x + l.box[2].x) / 2, (l.box[0].y + l.box[2].y) / 2);
+  };
+  CHECK(std::fabs(centre(page->lines[0]).x - 225) < 4);
+  CHECK(std::fabs(centre(page->lines[1]).x - 550) < 4);
+  CHECK(std::fabs(centre(page->lines[2]).y - 410) < 4);
+  for (const OcrLine& line : page->lines) {
+    CHECK(std::fabs(line.angle) < 1);
+    CHECK(line.rotation == 0);
+    CHECK(line.score > 0.85f);
+    CHECK(line.box_score > 0.9f);
+    CHECK_FALSE(line.text.empty());
+  }
+  CHECK(page->timings.detect_runs == 1);
+}
+
+TEST_CASE("the classifier turns a line, a tall box runs downwards") {
+  const auto over = fake([](const Pictures& p) -> Result<TensorF32> {
+    TensorF32 out{p.n, 1, 1, 2, {}};
+    for (std::uint32_t i = 0; i < p.n; ++i) out.values.insert(out.values.end(), {0.0f, 1.0f});
+    return out;
+  });
+  const Picture flat = bars(800, 600, {{100, 300, 300, 20}});
+  const Picture tall = bars(800, 600, {{300, 100, 20, 300}});
+  auto upright = OcrReader::create({dark_is_text(), always_upright(), reads_pixels()}, letters());
+  auto turned = OcrReader::create({dark_is_text(), over, reads_pixels()}, letters());
+  CHECK(upright->read(flat)->lines.at(0).rotation == 0);
+  CHECK(turned->read(flat)->lines.at(0).rotation == 180);
+  CHECK(upright->read(tall)->lines.at(0).rotation == 90);
+  CHECK(turned->read(tall)->lines.at(0).rotation == 270);
+  // Corner 0 is where the text begins.
+  const OcrLine line = turned->read(flat)->lines.at(0);
+  CHECK(line.box[0].x > line.box[1].x);
+  CHECK(line.box[0].y > line.box[3].y);
+}
+
+TEST_CASE("without a classifier all lines are taken as they lie") {
+  auto reader = OcrReader::create({dark_is_text(), nullptr, reads_pixels()}, letters());
+  REQUIRE(reader.ok());
+  CHECK(reader->read(bars(800, 600, {{100, 300, 300, 20}}))->lines.size() == 1);
+  CHECK_FALSE(OcrReader::create({nullptr, nullptr, reads_pixels()}, letters()).ok());
+  CHECK_FALSE(OcrReader::create({dark_is_text(), nullptr, nullptr}, letters()).ok());
+}
+
+TEST_CASE("a picture without text is a page without lines") {
+  auto reader = OcrReader::create({dark_is_text(), always_upright(), reads_pixels()}, letters());
+  const auto page = reader->read(bars(500, 400, {}));
+  REQUIRE(page.ok());
+  CHECK(page->lines.empty());
+}
+
+TEST_CASE("a strip in which nothing is found is read as one line") {
+  const auto finds_nothing = fake([](const Pictures& p) -> Result<TensorF32> {
+    return TensorF32{p.n, p.h, p.w, 1, std::vector<float>(std::size_t{p.n} * p.h * p.w, 0.01f)};
+  });
+  auto reader = OcrReader::create({finds_nothing, always_upright(), reads_pixels()}, letters());
+  const auto strip = reader->read(bars(600, 40, {{10, 5, 580, 30}}));
+  REQUIRE(strip.ok());
+  REQUIRE(strip->lines.size() == 1);
+  CHECK(strip->lines[0].box[2].x == 600);
+  CHECK(reader->read(bars(600, 400, {{10, 5, 580, 30}}))->lines.empty());  // a page is not
+  const auto one = reader->read_line(bars(600, 400, {{10, 5, 580, 30}}));
+  REQUIRE(one.ok());
+  CHECK(one->lines.size() == 1);
+}
+
+TEST_CASE("pictures of any shape give an answer") {
+  auto reader = OcrReader::create({dark_is_text(), always_upright(), reads_pixels()}, letters());
+  const cv::Size size = GENERATE(cv::Size(1, 1), cv::Size(1, 500), cv::Size(500, 1),
+                                 cv::Size(3, 2000), cv::Size(2000, 3), cv::Size(40000, 2),
+                                 cv::Size(7200, 5400));
+  CAPTURE(size.width, size.height);
+  const auto page = reader->read(to_picture(cv::Mat(size, CV_8UC3, cv::Scalar(20, 20, 20))));
+  CHECK(page.ok());
+}
+
+TEST_CASE("pictures that contradict themselves are refused") {
+  auto reader = OcrReader::create({dark_is_text(), always_upright(), reads_pixels()}, letters());
+  Picture p = bars(100, 50, {});
+  p.bgr.pop_back();
+  CHECK(reader->read(p).error().code == ErrorCode::kInvalidArgument);
+  CHECK(reader->read_line(p).error().code == ErrorCode::kInvalidArgument);
+  CHECK(reader->read(Picture{}).error().code == ErrorCode::kInvalidArgument);
+  p.width = 0xffffffff;
+  p.height = 0xffffffff;
+  CHECK_FALSE(reader->read(p).ok());
+}
+
+TEST_CASE("a map of wrong size or without numbers is an error") {
+  const auto wrong = fake([](const Pictures&) -> Result<TensorF32> {
+    return TensorF32{1, 2, 2, 1, std::vector<float>(4)};
+  });
+  const auto nan = fake([](const Pictures& p) -> Result<TensorF32> {
+    return TensorF32{p.n, p.h, p.w, 1, std::vector<float>(std::size_t{p.n} * p.h * p.w, std::numeric_limits<float>::quiet_NaN())};
+  });
+  const Picture p = bars(100, 100, {});
+  CHECK(OcrReader::create({wrong, nullptr, reads_pixels()}, letters())->read(p).error().code ==
+        ErrorCode::kUnsupported);
+  CHECK(OcrReader::create({nan, nullptr, reads_pixels()}, letters())->read(p).error().code ==
+        ErrorCode::kNotFinite);
+}
+
+TEST_CASE("small text is looked at a second time") {
+  auto net = dark_is_text();
+  OcrOptions options;
+  options.detect_small_text = 16;
+  options.unclip_ratio = 0.5f;
+  auto reader = OcrReader::create({net, always_upright(), reads_pixels()}, letters(), options);
+  std::vector<cv::Rect> lines;
+  for (int y = 100; y < 1800; y += 60) lines.push_back({100, y, 800, 12});
+  const auto page = reader->read(bars(1920, 1920, lines));  // halved at first: 6 pixels high
+  REQUIRE(page.ok());
+  CHECK(page->timings.detect_runs == 2);
+  CHECK(page->lines.size() == lines.size());
+  REQUIRE(net->shapes().size() == 2);
+  CHECK(net->shapes()[0].w == 960);
+  CHECK(net->shapes()[1].w > 1500);
+}
+
+TEST_CASE("one reader, many threads, the same pages") {
+  auto reader = OcrReader::create({dark_is_text(), always_upright(), reads_pixels()}, letters());
+  const Picture picture = bars(600, 400, {{50, 50, 300, 20}, {50, 150, 400, 24}, {50, 250, 200, 18}});
+  const auto expected = reader->read(picture);
+  REQUIRE(expected.ok());
+  std::vector<std::string> texts(8);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    threads.emplace_back([&, i] {
+      const auto page = reader->read(picture);
+      if (!page) return;
+      for (const OcrLine& line : page->lines) texts[i] += line.text + "\n";
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  std::string wanted;
+  for (const OcrLine& line : expected->lines) wanted += line.text + "\n";
+  for (const std::string& text : texts) CHECK(text == wanted);
+}
