@@ -15,8 +15,8 @@ using namespace spirkiln::bench;
 
 void say(Severity severity, std::string_view text) {
   if (severity == Severity::kInfo) return;
-  fmt::print(stderr, "spirkiln-bench: {}: {}\n",
-             severity == Severity::kError ? "error" : "warning", text);
+  fmt::print(stderr, "spirkiln-bench: {}: {}\n", severity == Severity::kError ? "error" : "warning",
+             text);
 }
 
 int fail(const std::string& message, int code = 1) {
@@ -52,11 +52,12 @@ void print_json(const GraphBenchOptions& o, const DeviceInfo& device,
              device.name, o.n, o.h, o.w, o.runs);
   const char* separator = "";
   for (const GraphBenchRow& r : rows) {
-    fmt::print("{}\n {{\"variant\": \"{}\", \"error\": {:?}, \"first_ms\": {:.3f}, \"wall_ms\": "
-               "{:.4f}, \"wall_min_ms\": {:.4f}, \"wall_p95_ms\": {:.4f}, \"gpu_ms\": {:.4f}, "
-               "\"dispatches\": {}, \"device_bytes\": {}, \"max_abs\": {:.6g}}}",
-               separator, r.variant, r.error, r.first_ms, r.wall_ms, r.wall_min_ms, r.wall_p95_ms,
-               r.gpu_ms, r.dispatches, r.device_bytes, r.max_abs);
+    fmt::print(
+        "{}\n {{\"variant\": \"{}\", \"error\": {:?}, \"first_ms\": {:.3f}, \"wall_ms\": "
+        "{:.4f}, \"wall_min_ms\": {:.4f}, \"wall_p95_ms\": {:.4f}, \"gpu_ms\": {:.4f}, "
+        "\"dispatches\": {}, \"device_bytes\": {}, \"max_abs\": {:.6g}}}",
+        separator, r.variant, r.error, r.first_ms, r.wall_ms, r.wall_min_ms, r.wall_p95_ms,
+        r.gpu_ms, r.dispatches, r.device_bytes, r.max_abs);
     separator = ",";
   }
   fmt::print("\n]}}\n");
@@ -76,8 +77,10 @@ int run(int argc, char** argv) {
   graph->add_option("PACK", options.pack)->required();
   graph->add_option("--shape", shape, "NxHxW of the pictures")->required();
   graph->add_option("--variant", options.variants, "forms to run (all five without)");
-  graph->add_option("--runs", options.runs, "timed runs of each form")->check(CLI::Range(1, 100000));
-  graph->add_option("--warm-ms", options.warm_ms, "untimed running before")->check(CLI::Range(0, 60000));
+  graph->add_option("--runs", options.runs, "timed runs of each form")
+      ->check(CLI::Range(1, 100000));
+  graph->add_option("--warm-ms", options.warm_ms, "untimed running before")
+      ->check(CLI::Range(0, 60000));
   graph->add_option("--seed", options.seed, "of the picture");
   graph->add_option("--device", device_text, "part of the device's name");
   graph->add_flag("--json", as_json);
@@ -88,7 +91,8 @@ int run(int argc, char** argv) {
     return fail(fmt::format("{}\nTry spirkiln-bench --help.", e.what()), 2);
   }
   if (!parse_shape(shape, options)) {
-    return fail(fmt::format("--shape {}: expected NxHxW such as 1x640x960, at most 2^26 pixels", shape), 2);
+    return fail(
+        fmt::format("--shape {}: expected NxHxW such as 1x640x960, at most 2^26 pixels", shape), 2);
   }
   DeviceOptions device_options;
   device_options.name = device_text;

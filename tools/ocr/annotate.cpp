@@ -43,7 +43,8 @@ Status annotate(const Picture& picture, const OcrPage& page, const std::string& 
   }
   const std::filesystem::path part = path + ".part";
   std::FILE* file = std::fopen(part.c_str(), "wb");
-  bool written = file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  bool written =
+      file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
   if (file != nullptr) written = std::fclose(file) == 0 && written;
   std::error_code failed;
   if (written) std::filesystem::rename(part, target, failed);

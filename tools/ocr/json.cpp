@@ -81,13 +81,24 @@ class Parser {
     if (depth > kMaxDepth) return fail("less nesting");
     if (at_ >= text_.size()) return fail("a value");
     switch (text_[at_]) {
-      case '{': return object(out, depth);
-      case '[': return array(out, depth);
-      case '"': out.type = Value::Type::kString; return string(out.string);
-      case 't': out.type = Value::Type::kBool; out.boolean = true; return word("true") || fail("true");
-      case 'f': out.type = Value::Type::kBool; return word("false") || fail("false");
-      case 'n': return word("null") || fail("null");
-      default: return number(out);
+      case '{':
+        return object(out, depth);
+      case '[':
+        return array(out, depth);
+      case '"':
+        out.type = Value::Type::kString;
+        return string(out.string);
+      case 't':
+        out.type = Value::Type::kBool;
+        out.boolean = true;
+        return word("true") || fail("true");
+      case 'f':
+        out.type = Value::Type::kBool;
+        return word("false") || fail("false");
+      case 'n':
+        return word("null") || fail("null");
+      default:
+        return number(out);
     }
   }
 

@@ -104,9 +104,8 @@ int read_all(const Arguments& arguments) {
   device_options.message = say;
   device_options.validation = arguments.validation;
   if (!arguments.device.empty()) {
-    const bool number =
-        arguments.device.find_first_not_of("0123456789") == std::string::npos &&
-        arguments.device.size() < 6;
+    const bool number = arguments.device.find_first_not_of("0123456789") == std::string::npos &&
+                        arguments.device.size() < 6;
     if (number) {
       device_options.index = static_cast<std::uint32_t>(std::stoul(arguments.device));
     } else {
@@ -120,8 +119,7 @@ int read_all(const Arguments& arguments) {
   graph_options.message = say;
   OcrOptions ocr_options;
   ocr_options.message = say;
-  const std::string folder =
-      arguments.models.empty() ? default_packs_folder() : arguments.models;
+  const std::string folder = arguments.models.empty() ? default_packs_folder() : arguments.models;
   auto reader = OcrReader::open(folder, *device, graph_options, ocr_options);
   if (!reader) {
     return fail({reader.error().code,
@@ -184,7 +182,8 @@ int run(int argc, char** argv) {
   app.add_option("--device", a.device, "index or part of the name of the Vulkan device");
   app.add_flag("--list-devices", a.list_devices, "list Vulkan devices and leave");
   app.add_flag("--timings", a.timings, "say on stderr how long each part took");
-  app.add_option("--models", a.models, "folder with det.spkm, cls.spkm, rec.spkm, ppocr_keys_v1.txt");
+  app.add_option("--models", a.models,
+                 "folder with det.spkm, cls.spkm, rec.spkm, ppocr_keys_v1.txt");
   app.add_option("--variant", a.variant, "only this form of every kernel")
       ->check(CLI::IsMember({"fp32", "fp16p", "fp16pa", "fp16s", "fp16sa"}));
   app.add_flag("--validation", a.validation, "run with the Vulkan validation layers");

@@ -59,8 +59,8 @@ std::u32string normalised(const std::string& text) {
   for (const char32_t c : decoded) {
     utf8proc_int32_t one[32];
     int boundary = 0;
-    const utf8proc_ssize_t count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), one,
-                                                           32, options, &boundary);
+    const utf8proc_ssize_t count =
+        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), one, 32, options, &boundary);
     for (utf8proc_ssize_t i = 0; i < count && i < 32; ++i) codes.push_back(one[i]);
   }
   // Canonical order of combining marks, then composition: what is left of NFKC.
@@ -72,8 +72,8 @@ std::u32string normalised(const std::string& text) {
       std::swap(codes[k], codes[k - 1]);
     }
   }
-  const utf8proc_ssize_t size = utf8proc_normalize_utf32(
-      codes.data(), static_cast<utf8proc_ssize_t>(codes.size()), options);
+  const utf8proc_ssize_t size =
+      utf8proc_normalize_utf32(codes.data(), static_cast<utf8proc_ssize_t>(codes.size()), options);
   std::u32string out;
   for (utf8proc_ssize_t i = 0; i < size; ++i) {
     if (!is_space(codes[i])) out += static_cast<char32_t>(codes[i]);

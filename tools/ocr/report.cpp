@@ -8,8 +8,9 @@
 namespace spirkiln {
 
 std::string page_json(const std::string& file, const OcrPage& page) {
-  std::string out = fmt::format(R"({{"file": {}, "width": {}, "height": {}, "ms": {:.1f}, "lines": [)",
-                                json::quoted(file), page.width, page.height, page.timings.total);
+  std::string out =
+      fmt::format(R"({{"file": {}, "width": {}, "height": {}, "ms": {:.1f}, "lines": [)",
+                  json::quoted(file), page.width, page.height, page.timings.total);
   const char* separator = "\n";
   for (const OcrLine& line : page.lines) {
     out += fmt::format(R"({}  {{"text": {}, "score": {:.4f}, "box": [)", separator,

@@ -36,9 +36,9 @@ std::string score_json(const metric::Score& s) {
 }
 
 std::string row(const std::string& name, const metric::Score& s) {
-  std::string out = fmt::format("{:<36} lines {:>4}/{:<4} CER {:6.2f} %  wrong {} missed {} extra {}",
-                                name, s.exact_lines, s.lines, s.cer() * 100, s.wrong, s.missed,
-                                s.extra);
+  std::string out =
+      fmt::format("{:<36} lines {:>4}/{:<4} CER {:6.2f} %  wrong {} missed {} extra {}", name,
+                  s.exact_lines, s.lines, s.cer() * 100, s.wrong, s.missed, s.extra);
   if (s.oriented_lines > 0) {
     out += fmt::format("  orientation {}/{}", s.right_orientation, s.oriented_lines);
   }
@@ -48,8 +48,9 @@ std::string row(const std::string& name, const metric::Score& s) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("How right the lines are that spirkiln-ocr read: exact lines, exact pictures, "
-               "orientation, character error rate.");
+  CLI::App app(
+      "How right the lines are that spirkiln-ocr read: exact lines, exact pictures, "
+      "orientation, character error rate.");
   app.footer(kFooter);
   app.set_version_flag("--version", "spirkiln-score " SPIRKILN_VERSION);
   std::string truth_path, results_path;
@@ -79,8 +80,10 @@ int main(int argc, char** argv) {
   for (const auto& [file, expected] : *truth) {
     const auto read = results->find(file);
     if (read == results->end()) {
-      fmt::print(stderr, "spirkiln-score: warning: {} has no result for {}: all of it counts as "
-                 "missed\n", results_path, file);
+      fmt::print(stderr,
+                 "spirkiln-score: warning: {} has no result for {}: all of it counts as "
+                 "missed\n",
+                 results_path, file);
     }
     const metric::Score one = metric::score_page(
         expected, read == results->end() ? std::vector<metric::TextLine>{} : read->second);
@@ -99,8 +102,10 @@ int main(int argc, char** argv) {
   }
   const bool bad = total.exact_lines < min_lines || (max_cer >= 0 && total.cer() > max_cer);
   if (bad) {
-    fmt::print(stderr, "spirkiln-score: error: {} exact lines and CER {:.2f} % are worse than "
-               "asked for\n", total.exact_lines, total.cer() * 100);
+    fmt::print(stderr,
+               "spirkiln-score: error: {} exact lines and CER {:.2f} % are worse than "
+               "asked for\n",
+               total.exact_lines, total.cer() * 100);
   }
   return bad ? 1 : 0;
 }

@@ -23,7 +23,8 @@ bool to_line(const json::Value& value, metric::TextLine& out) {
   out.text = text->string;
   const json::Value* rotation = value.find("rotation");
   if (rotation == nullptr) return true;
-  if (rotation->type != Type::kNumber || rotation->number < 0 || rotation->number >= 360) return false;
+  if (rotation->type != Type::kNumber || rotation->number < 0 || rotation->number >= 360)
+    return false;
   out.rotation = static_cast<std::uint32_t>(rotation->number);
   return true;
 }
@@ -40,8 +41,9 @@ Result<Pages> pages_of_truth(const json::Value& value, const std::string& name) 
     auto& page = pages[file];
     for (const json::Value& line : lines.array) {
       if (!to_line(line, page.emplace_back())) {
-        return malformed(name, "lines of " + file + " as texts, or objects with \"text\" and "
-                               "\"rotation\" (0, 90, 180, 270)");
+        return malformed(name, "lines of " + file +
+                                   " as texts, or objects with \"text\" and "
+                                   "\"rotation\" (0, 90, 180, 270)");
       }
     }
   }
