@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "graph/arena.hpp"
+#include "graph/schedule.hpp"
 
 namespace spirkiln {
 
@@ -201,6 +203,15 @@ Result<Program> ProgramBuilder::finish() {
   struct Life {
     std::uint32_t first = kNever, last = 0;
   };
+  // On a GPU a barrier costs more than most kernels: what is independent runs between the same two,
+  // and memory is reused only from one wave to the next, since reuse inside a wave would be a
+  // dependency of its own. On a CPU driver barriers are cheap and a small arena stays in its cache.
+  std::vector<std::uint32_t> time(program_.steps.size());
+  if (caps_.type == "cpu") {
+    std::iota(time.begin(), time.end(), 0u);
+  } else {
+    time = order_by_wave(&program_);
+  }
   std::vector<Life> lives(program_.buffers.size());
   for (std::uint32_t i = 0; i < program_.steps.size(); ++i) {
     for (const Use& use : program_.steps[i].uses) {
@@ -212,8 +223,8 @@ Result<Program> ProgramBuilder::finish() {
                                                       " reads " + b.name +
                                                       ", which nothing has written"};
       }
-      life.first = std::min(life.first, i);
-      life.last = std::max(life.last, i);
+      life.first = std::min(life.first, time[i]);
+      life.last = std::max(life.last, time[i]);
     }
   }
   std::vector<ArenaItem> items;

@@ -6,6 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <random>
 
+#include "graph/schedule.hpp"
 #include "support/table_writer.hpp"
 
 using namespace spirkiln;
@@ -218,4 +219,72 @@ TEST_CASE("reading what nothing has written is refused") {
   const auto p = b.builder.finish();
   REQUIRE_FALSE(p);
   CHECK_THAT(p.error().message, ContainsSubstring("nothing has written"));
+}
+
+TEST_CASE("waves keep every dependency and gather what is independent") {
+  // A diamond: a -> b, c -> d, with an extra chain beside it.
+  std::vector<ProgramBuffer> buffers(8, {Home::kArena, 0, 64, "x"});
+  Program p = program_of(buffers, {{write(0)},
+                                   {read(0), write(1)},
+                                   {read(1), write(4)},
+                                   {read(0), write(2)},
+                                   {read(1), read(2), write(3)},
+                                   {write(5)}});
+  CHECK(dependency_waves(p) == std::vector<std::uint32_t>{0, 1, 2, 1, 2, 0});
+  CHECK(order_by_wave(&p) == std::vector<std::uint32_t>{0, 0, 1, 1, 2, 2});
+  CHECK(p.steps[1].uses[0].buffer == 5);
+  // Write after read and write after write wait, too.
+  CHECK(dependency_waves(program_of(buffers, {{read(0)}, {write(0)}, {write(0)}})) ==
+        std::vector<std::uint32_t>{0, 1, 2});
+
+  std::mt19937 random(11);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<std::vector<Access>> steps(30);
+    for (auto& s : steps) {
+      for (int i = 0; i < 2; ++i) {
+        const bool writes = random() % 2 != 0;
+        s.push_back({static_cast<std::uint32_t>(random() % 8), !writes, writes});
+      }
+    }
+    Program q = program_of(buffers, steps);
+    for (std::size_t i = 0; i < q.steps.size(); ++i) q.steps[i].push_words = std::uint32_t(i);
+    order_by_wave(&q);
+    // Of two steps that conflict, the one that was first still is.
+    for (std::size_t i = 0; i < q.steps.size(); ++i) {
+      for (std::size_t j = i + 1; j < q.steps.size(); ++j) {
+        bool conflict = false;
+        for (const Use& a : q.steps[i].uses) {
+          for (const Use& b : q.steps[j].uses) {
+            conflict = conflict || (a.buffer == b.buffer && (a.writes || b.writes));
+          }
+        }
+        if (conflict) REQUIRE(q.steps[i].push_words < q.steps[j].push_words);
+      }
+    }
+  }
+}
+
+TEST_CASE("on a GPU a wave shares one barrier, and its buffers share no memory") {
+  // in -> s0, in -> s1 (independent), both -> out
+  auto build = [](const char* type) {
+    Built b;
+    b.caps.type = type;
+    Lowered l;
+    l.scratch_bytes = {512, 512, 512, 512};
+    auto copy = [&](BufferRef from, BufferRef to) {
+      l.dispatches.push_back(copy_of(from, to).dispatches[0]);
+    };
+    copy({BufferKind::kInput}, {BufferKind::kScratch, 0});
+    copy({BufferKind::kScratch, 0}, {BufferKind::kScratch, 1});
+    copy({BufferKind::kInput}, {BufferKind::kScratch, 2});
+    copy({BufferKind::kScratch, 2}, {BufferKind::kScratch, 3});
+    REQUIRE(b.add(l));
+    auto p = b.builder.finish();
+    REQUIRE(p);
+    std::size_t barriers = 0;
+    for (const Step& s : p->steps) barriers += s.barrier_before ? 1 : 0;
+    return barriers;
+  };
+  CHECK(build("discrete") == 1);
+  CHECK(build("cpu") == 3);
 }
