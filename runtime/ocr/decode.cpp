@@ -23,8 +23,11 @@ namespace {
 Result<cv::Mat> to_bytes(const cv::Mat& decoded, const std::string& name) {
   cv::Mat bytes;
   switch (decoded.depth()) {
-    case CV_8U: return decoded;
-    case CV_16U: decoded.convertTo(bytes, CV_8U, 1.0 / 257.0); return bytes;
+    case CV_8U:
+      return decoded;
+    case CV_16U:
+      decoded.convertTo(bytes, CV_8U, 1.0 / 257.0);
+      return bytes;
     case CV_32F:
     case CV_64F: {
       cv::Mat finite = decoded.clone();
@@ -36,8 +39,9 @@ Result<cv::Mat> to_bytes(const cv::Mat& decoded, const std::string& name) {
       return bytes;
     }
     default:
-      return Error{ErrorCode::kUnsupported,
-                   name + ": samples of this type are not read; save it with 8 or 16 bits a channel"};
+      return Error{
+          ErrorCode::kUnsupported,
+          name + ": samples of this type are not read; save it with 8 or 16 bits a channel"};
   }
 }
 
@@ -91,15 +95,19 @@ cv::Mat composite(const cv::Mat& bgra) {
 cv::Mat to_bgr(const cv::Mat& bytes) {
   cv::Mat out;
   switch (bytes.channels()) {
-    case 1: cv::cvtColor(bytes, out, cv::COLOR_GRAY2BGR); return out;
+    case 1:
+      cv::cvtColor(bytes, out, cv::COLOR_GRAY2BGR);
+      return out;
     case 2: {
       std::array<cv::Mat, 2> planes;
       cv::split(bytes, planes.data());
       cv::merge(std::vector<cv::Mat>{planes[0], planes[0], planes[0], planes[1]}, out);
       return composite(out);
     }
-    case 4: return composite(bytes);
-    default: return bytes;
+    case 4:
+      return composite(bytes);
+    default:
+      return bytes;
   }
 }
 
@@ -109,10 +117,20 @@ cv::Mat upright(const cv::Mat& picture, int orientation) {
   if (orientation >= 5) turned = picture.t();
   cv::Mat out;
   switch (orientation) {
-    case 2: case 6: cv::flip(turned, out, 1); return out;
-    case 3: case 7: cv::flip(turned, out, -1); return out;
-    case 4: case 8: cv::flip(turned, out, 0); return out;
-    default: return turned;
+    case 2:
+    case 6:
+      cv::flip(turned, out, 1);
+      return out;
+    case 3:
+    case 7:
+      cv::flip(turned, out, -1);
+      return out;
+    case 4:
+    case 8:
+      cv::flip(turned, out, 0);
+      return out;
+    default:
+      return turned;
   }
 }
 
@@ -139,8 +157,9 @@ Result<Picture> decode_picture(std::span<const std::uint8_t> bytes, const std::s
   }
   const auto header = ocr::read_picture_header(bytes);
   if (!header) {
-    return Error{ErrorCode::kUnsupported,
-                 name + ": not a picture that can be read here (PNG, JPEG, WebP, BMP, TIFF or PNM)"};
+    return Error{
+        ErrorCode::kUnsupported,
+        name + ": not a picture that can be read here (PNG, JPEG, WebP, BMP, TIFF or PNM)"};
   }
   if (header->width == 0 || header->height == 0) return cannot_decode(name, *header);
   if (header->width > options.max_pixels / header->height) {

@@ -14,8 +14,8 @@ namespace {
 constexpr int kGrid = 32;             // the graph halves its input five times
 constexpr float kMinBoxSide = 3;      // pixels of the map, before a box grows
 constexpr float kMinGrownSide = 5;    // and after
-constexpr int kSmallSide = 128;       // scaled pictures below this on a side get ground around them
-constexpr int kGroundSide = 48;       // that much on each side
+constexpr int kSmallSide = 128;  // scaled pictures below this on a side get ground around them
+constexpr int kGroundSide = 48;  // that much on each side
 
 int up_to_grid(int v) { return (v + kGrid - 1) / kGrid * kGrid; }
 
@@ -112,7 +112,8 @@ DetectPlan plan_detection(cv::Size picture, float zoom, const OcrOptions& option
     plan.input.width = up_to_grid(plan.scaled.width + 2 * plan.pad.x);
     plan.input.height = up_to_grid(plan.scaled.height + 2 * plan.pad.y);
     const double pixels = static_cast<double>(plan.input.width) * plan.input.height;
-    if (pixels <= options.detect_max_pixels || std::max(plan.input.width, plan.input.height) <= kGrid) {
+    if (pixels <= options.detect_max_pixels ||
+        std::max(plan.input.width, plan.input.height) <= kGrid) {
       return plan;
     }
     zoom *= 0.95f;
@@ -139,8 +140,8 @@ std::vector<Box> boxes_of_map(const cv::Mat& map, const DetectPlan& plan, cv::Si
     box.score = mean_inside(map, ordered_corners(rect));
     if (box.score < options.box_threshold) continue;
     // Unclipping a rectangle with round joins and boxing it again grows it by the distance.
-    const float grow = rect.size.area() * options.unclip_ratio /
-                       (2 * (rect.size.width + rect.size.height));
+    const float grow =
+        rect.size.area() * options.unclip_ratio / (2 * (rect.size.width + rect.size.height));
     rect.size.width += 2 * grow;
     rect.size.height += 2 * grow;
     if (std::min(rect.size.width, rect.size.height) < kMinGrownSide) continue;
@@ -159,7 +160,8 @@ std::vector<Box> boxes_of_map(const cv::Mat& map, const DetectPlan& plan, cv::Si
 
 Result<Detection> detect(Net& net, const cv::Mat& picture, const OcrOptions& options) {
   Detection out;
-  const DetectPlan plan = plan_detection(picture.size(), first_zoom(picture.size(), options), options);
+  const DetectPlan plan =
+      plan_detection(picture.size(), first_zoom(picture.size(), options), options);
   auto boxes = look(net, picture, plan, options);
   if (!boxes) return boxes.error();
   out.runs = 1;

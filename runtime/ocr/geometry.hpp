@@ -9,7 +9,8 @@
 
 namespace spirkiln::ocr {
 
-// Corners clockwise on the screen (y down). Which one is first has a meaning of its own in each use.
+// Corners clockwise on the screen (y down). Which one is first has a meaning of its own in each
+// use.
 using Quad = std::array<cv::Point2f, 4>;
 
 // Length of the edges 0-1 and 2-3 (the longer one), and of 1-2 and 3-0.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// No exception leaves the library: what OpenCV and the standard library throw becomes an Error here.
+// No exception leaves the library: what OpenCV and the standard library throw becomes an Error
+// here.
 #pragma once
 
 #include <new>

@@ -10,8 +10,8 @@ namespace {
 
 constexpr float kTall = 1.5f;        // length over height from which a box has a direction
 constexpr float kLeastRatio = 0.6f;  // of two heights in one line: a digit is lower than a bracket
-constexpr float kGapDown = 0.5f;     // between parts of a line, in heights
-constexpr float kGapRight = -0.25f;
+constexpr float kGapDown = 0.5f;  // between parts of a line, in heights
+constexpr float kGapRight = -0.6f;  // columns and cells may stand close
 
 struct Line {  // a box along its longer side
   cv::Point2f centre, along;
@@ -24,7 +24,8 @@ Line as_line(const Quad& q) {
   line.centre = (q[0] + q[1] + q[2] + q[3]) * 0.25f;
   const float w = quad_width(q), h = quad_height(q);
   line.down = h > w;
-  const cv::Point2f side = line.down ? (q[3] - q[0]) + (q[2] - q[1]) : (q[1] - q[0]) + (q[2] - q[3]);
+  const cv::Point2f side =
+      line.down ? (q[3] - q[0]) + (q[2] - q[1]) : (q[1] - q[0]) + (q[2] - q[3]);
   const float norm = std::max(1e-6f, std::hypot(side.x, side.y));
   line.along = side * (1 / norm);
   line.length = std::max(w, h);

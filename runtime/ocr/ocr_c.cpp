@@ -87,14 +87,16 @@ spirkiln_status spirkiln_ocr_open(const char* folder, const spirkiln_ocr_options
   const spirkiln_ocr_options& o = options != nullptr ? *options : defaults;
   if (o.struct_bytes != sizeof o || o.device.struct_bytes != sizeof o.device ||
       o.graph.struct_bytes != sizeof o.graph) {
-    return fail("spirkiln_ocr_open: a struct_bytes is not the size of its struct; begin with "
-                "SPIRKILN_OCR_OPTIONS_INIT", text);
+    return fail(
+        "spirkiln_ocr_open: a struct_bytes is not the size of its struct; begin with "
+        "SPIRKILN_OCR_OPTIONS_INIT",
+        text);
   }
   auto opened = spirkiln::ocr::guarded([&]() -> Result<spirkiln::OcrReader> {
     spirkiln::MessageCallback message;
     if (o.device.message != nullptr) {
-      message = [fn = o.device.message, user = o.device.message_user](
-                    spirkiln::Severity severity, std::string_view words) {
+      message = [fn = o.device.message, user = o.device.message_user](spirkiln::Severity severity,
+                                                                      std::string_view words) {
         fn(static_cast<int>(severity), std::string(words).c_str(), user);
       };
     }
@@ -137,8 +139,7 @@ spirkiln_status spirkiln_ocr_read_file(const spirkiln_ocr_reader* reader, const 
 
 spirkiln_status spirkiln_ocr_read_bytes(const spirkiln_ocr_reader* reader, const void* bytes,
                                         size_t size, const char* name, uint32_t flags,
-                                        spirkiln_ocr_page** page, char* error,
-                                        size_t error_bytes) {
+                                        spirkiln_ocr_page** page, char* error, size_t error_bytes) {
   return give_page(reader, flags, page, {error, error_bytes}, [&]() -> Result<spirkiln::Picture> {
     if (bytes == nullptr && size > 0) return Error{ErrorCode::kInvalidArgument, "bytes is NULL"};
     return spirkiln::decode_picture({static_cast<const uint8_t*>(bytes), size},

@@ -71,8 +71,7 @@ std::vector<std::size_t> reading_order(const std::vector<OcrLine>& lines) {
   for (const Placed& line : placed) {
     const auto joins = [&](const std::vector<Placed>& row) {
       return std::all_of(row.begin(), row.end(), [&](const Placed& other) {
-        const float overlap =
-            std::min(line.bottom, other.bottom) - std::max(line.top, other.top);
+        const float overlap = std::min(line.bottom, other.bottom) - std::max(line.top, other.top);
         return overlap > 0.5f * std::min(line.height(), other.height()) &&
                (line.left >= other.right - other.height() ||
                 line.right <= other.left + other.height());

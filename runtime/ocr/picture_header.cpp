@@ -90,8 +90,8 @@ void read_jpeg(Bytes b, PictureHeader& header) {
     }
     if (marker == 0xd9 || marker == 0xda) return;
     const std::uint32_t length = be16(b, at + 2);
-    const bool frame = marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 &&
-                       marker != 0xcc;
+    const bool frame =
+        marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
     if (frame) {
       header.height = be16(b, at + 5);
       header.width = be16(b, at + 7);

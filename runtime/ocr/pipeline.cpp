@@ -246,8 +246,8 @@ Result<std::vector<OcrLine>> read_picture(const OcrNets& nets, const Dictionary&
   if (!lines || !may_be_one_line(picture) || lines->size() > kMostParts) {
     return lines;
   }
-  auto whole = read_boxes(nets, dictionary, picture, {{whole_picture(picture), 1.0f}}, options,
-                          timings);
+  auto whole =
+      read_boxes(nets, dictionary, picture, {{whole_picture(picture), 1.0f}}, options, timings);
   if (!whole) return whole.error();
   if (!whole->empty() && whole_is_better(whole->front(), *lines)) return whole;
   return lines;
@@ -267,8 +267,8 @@ Result<OcrReader> OcrReader::create(OcrNets nets, Dictionary dictionary,
     return Error{ErrorCode::kInvalidArgument, "a reader needs a detection and a recognition graph"};
   }
   OcrReader reader;
-  reader.state_ = std::make_shared<const State>(
-      State{std::move(nets), std::move(dictionary), options});
+  reader.state_ =
+      std::make_shared<const State>(State{std::move(nets), std::move(dictionary), options});
   return reader;
 }
 
@@ -286,7 +286,8 @@ Result<OcrPage> read_page(const Picture& picture, ReadLines read_lines) {
                      std::to_string(picture.height) + " pixels with " +
                      std::to_string(picture.bgr.size()) +
                      " bytes: expected width * height * 3 bytes, at least one pixel and sides of "
-                     "at most " + std::to_string(kMaxSide)};
+                     "at most " +
+                     std::to_string(kMaxSide)};
   }
   return ocr::guarded([&]() -> Result<OcrPage> {
     const ocr::Stopwatch watch;

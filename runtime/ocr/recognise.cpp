@@ -17,8 +17,8 @@ constexpr std::uint32_t kMaxWidth = 2560;
 constexpr std::uint32_t kStride = 8;    // pixels of one step
 
 // Each about a quarter wider than the one before.
-constexpr std::uint32_t kBuckets[] = {160, 192, 256, 320, 416, 512, 640, 800, 1024, 1280, 1600, 2048,
-                                      kMaxWidth};
+constexpr std::uint32_t kBuckets[] = {160, 192,  256,  320,  416,  512,      640,
+                                      800, 1024, 1280, 1600, 2048, kMaxWidth};
 
 struct Piece {  // a crop, or a part of one that is too long
   std::size_t crop;
@@ -30,7 +30,8 @@ std::uint32_t line_width(const cv::Mat& crop) {
       std::clamp(std::ceil(static_cast<double>(kHeight) * crop.cols / crop.rows), 8.0, 1.0e6));
 }
 
-// The column between `from` and `to` with the least contrast: a cut there goes through no character.
+// The column between `from` and `to` with the least contrast: a cut there goes through no
+// character.
 int calmest_column(const cv::Mat& line, int from, int to) {
   int best = from;
   double least = 1e30;
@@ -188,7 +189,8 @@ Result<Orientation> orient(Net& net, std::span<const cv::Mat> crops, const OcrOp
   Orientation out;
   for (std::size_t first = 0; first < crops.size();) {
     std::size_t count = 1;
-    while (count * 2 <= std::max(1u, options.batch) && first + count * 2 <= crops.size()) count *= 2;
+    while (count * 2 <= std::max(1u, options.batch) && first + count * 2 <= crops.size())
+      count *= 2;
     PictureBatch batch(static_cast<std::uint32_t>(count), kHeight, kWidth);
     for (std::size_t i = 0; i < count; ++i) {
       const cv::Mat& crop = crops[first + i];

@@ -71,7 +71,8 @@ int main(int argc, char** argv) {
     return 77;
   }
   if (!cache.empty()) ort.nets = test::cached(ort.nets, cache);
-  auto dictionary = Dictionary::open((std::filesystem::path(models) / "ppocr_keys_v1.txt").string());
+  auto dictionary =
+      Dictionary::open((std::filesystem::path(models) / "ppocr_keys_v1.txt").string());
   if (!dictionary) {
     fmt::print(stderr, "ort-read: error: {}\n", dictionary.error().message);
     return 1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // spirkiln-ocr: pictures in, text out. Only recognised text (or JSON) goes to stdout.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -49,7 +50,29 @@ Result<std::vector<std::uint8_t>> read_stdin(std::uint64_t limit) {
   return bytes;
 }
 
+// libjpeg and libpng write to stderr by themselves; what matters of it is in our own error.
+class QuietStderr {
+ public:
+  QuietStderr() {
+    std::fflush(stderr);
+    kept_ = dup(2);
+    const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (kept_ >= 0 && nothing >= 0) dup2(nothing, 2);
+    if (nothing >= 0) close(nothing);
+  }
+  ~QuietStderr() {
+    if (kept_ < 0) return;
+    dup2(kept_, 2);
+    close(kept_);
+  }
+  QuietStderr(const QuietStderr&) = delete;
+
+ private:
+  int kept_ = -1;
+};
+
 Result<Picture> load(const std::string& file) {
+  const QuietStderr quiet;
   if (file != "-") return load_picture(file);
   auto bytes = read_stdin(DecodeOptions{}.max_file_bytes);
   if (!bytes) return std::move(bytes).error();
@@ -71,6 +94,19 @@ int print_devices(bool as_json) {
   }
   if (as_json) fmt::print("]\n");
   return 0;
+}
+
+void print_graph_timings(const OcrReader& reader) {
+  const OcrNets& nets = reader.nets();
+  for (const auto& [name, net] :
+       {std::pair{"detect", nets.detect}, {"orient", nets.orient}, {"recognise", nets.recognise}}) {
+    if (!net) continue;
+    const RunTimings t = net->timings();
+    fmt::print(stderr,
+               "{:<9} plan {:.0f} ms, upload {:.0f} ms, device {:.0f} ms, download {:.0f} ms, "
+               "{} dispatches\n",
+               name, t.plan_ms, t.upload_ms, t.gpu_ms, t.download_ms, t.dispatches);
+  }
 }
 
 void print_timings(const std::string& file, const OcrPage& page) {
@@ -153,6 +189,7 @@ int read_all(const Arguments& arguments) {
     if (page && arguments.timings) print_timings(file, *page);
   }
   if (arguments.json) fmt::print("\n]}}\n");
+  if (arguments.timings) print_graph_timings(*reader);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     return fail({ErrorCode::kIo, "the output cannot be written"});
   }

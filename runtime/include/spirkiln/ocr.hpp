@@ -5,10 +5,10 @@
 //   auto picture = spirkiln::load_picture("receipt.jpg");
 //   auto page = reader->read(*picture);
 //
-// Coordinates are pixels of the picture as it is meant to be seen (after EXIF orientation), x to the
-// right, y down, pixel centres at whole numbers.
-// Threads: a reader may be used from any number of threads; what a page says never depends on other
-// pages or on how many lines were read together.
+// Coordinates are pixels of the picture as it is meant to be seen (after EXIF orientation), x to
+// the right, y down, pixel centres at whole numbers. Threads: a reader may be used from any number
+// of threads; what a page says never depends on other pages or on how many lines were read
+// together.
 #pragma once
 
 #include <array>
@@ -45,7 +45,8 @@ struct DecodeOptions {
 // ground (white, black or grey) that their visible pixels stand out from most.
 // `name` stands in messages. Errors: kIo, kCorrupt, kUnsupported (no picture format that this
 // library reads), kOutOfMemory (more pixels or bytes than the options allow).
-SPIRKILN_API Result<Picture> decode_picture(std::span<const std::uint8_t> bytes, const std::string& name,
+SPIRKILN_API Result<Picture> decode_picture(std::span<const std::uint8_t> bytes,
+                                            const std::string& name,
                                             const DecodeOptions& options = {});
 SPIRKILN_API Result<Picture> load_picture(const std::string& path,
                                           const DecodeOptions& options = {});
@@ -101,10 +102,10 @@ struct OcrOptions {
   // Where the text that was found is lower than this (pixels of the scaled picture, median), it is
   // detected once more at a larger scale. 0: never.
   float detect_small_text = 16.0f;
-  float mask_threshold = 0.3f;   // a pixel of the map is text
-  float box_threshold = 0.5f;    // mean of the map inside a box
-  float unclip_ratio = 1.6f;     // boxes grow by area * ratio / perimeter on each side
-  float margin_x = 0.1f;         // then crops grow by these shares of their height
+  float mask_threshold = 0.3f;  // a pixel of the map is text
+  float box_threshold = 0.5f;  // mean of the map inside a box
+  float unclip_ratio = 1.6f;  // boxes grow by area * ratio / perimeter on each side
+  float margin_x = 0.1f;  // then crops grow by these shares of their height
   float margin_y = 0.03f;
   std::uint32_t max_boxes = 1000;
 
@@ -115,7 +116,7 @@ struct OcrOptions {
 
   // Recognition.
   float text_threshold = 0.5f;  // lines below are dropped
-  std::uint32_t batch = 8;      // lines of one run, at most
+  std::uint32_t batch = 8;  // lines of one run, at most
 
   MessageCallback message;
 };
@@ -128,12 +129,12 @@ struct OcrLine {
   // Corners clockwise, beginning where the first character's top left is.
   std::array<OcrPoint, 4> box{};
   float box_score = 0;  // mean probability of text inside, 1 where the whole picture was read
-  // Of the reading direction, degrees clockwise from "to the right", (-180, 180]. Upright characters
-  // one below the other are read downwards: 90.
+  // Of the reading direction, degrees clockwise from "to the right", (-180, 180]. Upright
+  // characters one below the other are read downwards: 90.
   float angle = 0;
   std::uint32_t rotation = 0;  // angle to the nearest of 0, 90, 180, 270
-  std::string text;            // UTF-8
-  float score = 0;             // mean probability of its characters
+  std::string text;  // UTF-8
+  float score = 0;  // mean probability of its characters
 };
 
 struct OcrTimings {  // milliseconds

@@ -32,7 +32,7 @@ struct Probe {
   std::uint32_t x, y;
   bool ink;
 };
-constexpr Probe kProbes[] = {{12, 12, true},  {14, 26, true}, {40, 12, true}, {3, 3, false},
+constexpr Probe kProbes[] = {{12, 12, true},  {14, 26, true},  {40, 12, true},  {3, 3, false},
                              {40, 26, false}, {60, 36, false}, {12, 36, false}, {52, 12, false}};
 
 void check_shape(const Picture& p, int ink, int paper, int tolerance) {
@@ -50,8 +50,7 @@ void check_shape(const Picture& p, int ink, int paper, int tolerance) {
 TEST_CASE("every form of file shows the same picture") {
   const auto name = GENERATE(as<std::string>{}, "base.png", "rgb.jpg", "rgb.bmp", "rgb.tif",
                              "rgb.ppm", "webp_named.jpg", "lossy.webp", "grey.png", "grey.jpg",
-                             "one_bit.png", "palette.png", "cmyk.jpg", "grey_16.png",
-                             "rgb_16.png");
+                             "one_bit.png", "palette.png", "cmyk.jpg", "grey_16.png", "rgb_16.png");
   CAPTURE(name);
   const auto picture = load_picture(odd(name));
   REQUIRE(picture.ok());
@@ -142,7 +141,8 @@ TEST_CASE("any cut or flipped file gives a picture or an error") {
       bytes.resize(random % bytes.size());
     } else {
       // Mostly in the header, where the sizes are.
-      bytes[(random >> 8) % (i % 3 == 1 ? std::min<std::size_t>(64, bytes.size()) : bytes.size())] ^=
+      bytes[(random >> 8) %
+            (i % 3 == 1 ? std::min<std::size_t>(64, bytes.size()) : bytes.size())] ^=
           static_cast<std::uint8_t>(1u << (random & 7));
     }
     DecodeOptions options;

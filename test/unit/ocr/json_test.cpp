@@ -9,7 +9,8 @@
 using namespace spirkiln;
 
 TEST_CASE("JSON values") {
-  const auto v = json::parse(R"( {"a": [1, -2.5e1, true, null], "b\u4e2d": "x\n\"\ud83d\ude00"} )", "t");
+  const auto v =
+      json::parse(R"( {"a": [1, -2.5e1, true, null], "b\u4e2d": "x\n\"\ud83d\ude00"} )", "t");
   REQUIRE(v.ok());
   REQUIRE(v->find("a") != nullptr);
   CHECK(v->find("a")->array.size() == 4);
@@ -19,8 +20,8 @@ TEST_CASE("JSON values") {
 }
 
 TEST_CASE("what is no JSON says where") {
-  for (const char* text : {"", "{", "[1,]", "{\"a\" 1}", "\"\\x\"", "tru", "1 2",
-                           "\"a\nb\"", "[\"unended", "{1: 2}", "nul", "\"\\u12\""}) {
+  for (const char* text : {"", "{", "[1,]", "{\"a\" 1}", "\"\\x\"", "tru", "1 2", "\"a\nb\"",
+                           "[\"unended", "{1: 2}", "nul", "\"\\u12\""}) {
     CAPTURE(text);
     const auto v = json::parse(text, "file.json");
     REQUIRE_FALSE(v.ok());
@@ -60,7 +61,8 @@ TEST_CASE("a report can be read back") {
 }
 
 TEST_CASE("known texts, plain or with their rotation") {
-  const auto value = json::parse(R"({"a.png": ["x", {"text": "y", "rotation": 90}], "b.png": []})", "t");
+  const auto value =
+      json::parse(R"({"a.png": ["x", {"text": "y", "rotation": 90}], "b.png": []})", "t");
   const auto pages = pages_of_truth(*value, "t");
   REQUIRE(pages.ok());
   CHECK(pages->at("a.png")[0].text == "x");
@@ -69,6 +71,7 @@ TEST_CASE("known texts, plain or with their rotation") {
   CHECK(pages->at("b.png").empty());
   CHECK_FALSE(pages_of_truth(*json::parse("[1]", "t"), "t").ok());
   CHECK_FALSE(pages_of_truth(*json::parse(R"({"a": [1]})", "t"), "t").ok());
-  CHECK_FALSE(pages_of_truth(*json::parse(R"({"a": [{"text": "x", "rotation": 400}]})", "t"), "t").ok());
+  CHECK_FALSE(
+      pages_of_truth(*json::parse(R"({"a": [{"text": "x", "rotation": 400}]})", "t"), "t").ok());
   CHECK_FALSE(pages_of_results(*json::parse(R"({"a": []})", "t"), "t").ok());
 }

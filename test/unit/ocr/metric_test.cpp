@@ -26,7 +26,10 @@ TEST_CASE("texts are compared as NFKC without white space") {
   CHECK(normalised("\u1112\u1161\u11ab") == U"\ud55c");  // jamo become a syllable
   CHECK(normalised("中国") == U"中国");
   CHECK(normalised("").empty());
-  CHECK(normalised("a\xff" "b") == U"a\ufffd" U"b");   // not UTF-8
+  CHECK(normalised("a\xff"
+                   "b") ==
+        U"a\ufffd"
+        U"b");   // not UTF-8
 }
 
 TEST_CASE("edit distance") {
@@ -59,7 +62,8 @@ TEST_CASE("equal lines count once each") {
 }
 
 TEST_CASE("wrong, missed and extra characters are charged") {
-  // "hello" with one wrong letter; "world" is missed (nothing left has a letter of it); "!!" is extra.
+  // "hello" with one wrong letter; "world" is missed (nothing left has a letter of it); "!!" is
+  // extra.
   const Score s = score({{"hello", {}}, {"world", {}}}, {{"hallo", {}}, {"!!", {}}});
   CHECK(s.exact_lines == 0);
   CHECK(s.wrong == 1);
@@ -92,8 +96,8 @@ TEST_CASE("an empty picture") {
 }
 
 TEST_CASE("orientation is that of the partner") {
-  const Score s = score({{"a", 0}, {"b", 90}, {"c", 180}, {"d", {}}},
-                        {{"a", 0}, {"b", 270}, {"d", 0}});
+  const Score s =
+      score({{"a", 0}, {"b", 90}, {"c", 180}, {"d", {}}}, {{"a", 0}, {"b", 270}, {"d", 0}});
   CHECK(s.oriented_lines == 3);
   CHECK(s.right_orientation == 1);
   // Of two equal texts, each goes to the one that is turned as it is.

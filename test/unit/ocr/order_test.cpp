@@ -75,7 +75,9 @@ TEST_CASE("every line is read once") {
   std::vector<OcrLine> lines;
   std::uint32_t random = 7;
   for (int i = 0; i < 300; ++i) {
-    const auto next = [&] { return static_cast<float>((random = random * 1664525 + 1013904223) >> 22); };
+    const auto next = [&] {
+      return static_cast<float>((random = random * 1664525 + 1013904223) >> 22);
+    };
     lines.push_back(line("x", next(), next(), 1 + next(), 1 + next() / 10, next()));
   }
   auto order = reading_order(lines);

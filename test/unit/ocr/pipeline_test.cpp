@@ -45,7 +45,8 @@ Picture bars(int width, int height, const std::vector<cv::Rect>& where) {
 TEST_CASE("three bars are three lines, in reading order, where they are") {
   auto reader = OcrReader::create({dark_is_text(), always_upright(), reads_pixels()}, letters());
   REQUIRE(reader.ok());
-  const auto page = reader->read(bars(800, 600, {{100, 400, 300, 20}, {450, 100, 200, 20}, {100, 100, 250, 20}}));
+  const auto page =
+      reader->read(bars(800, 600, {{100, 400, 300, 20}, {450, 100, 200, 20}, {100, 100, 250, 20}}));
   REQUIRE(page.ok());
   REQUIRE(page->lines.size() == 3);
   CHECK(page->width == 800);
@@ -117,9 +118,9 @@ TEST_CASE("a strip in which nothing is found is read as one line") {
 
 TEST_CASE("pictures of any shape give an answer") {
   auto reader = OcrReader::create({dark_is_text(), always_upright(), reads_pixels()}, letters());
-  const cv::Size size = GENERATE(cv::Size(1, 1), cv::Size(1, 500), cv::Size(500, 1),
-                                 cv::Size(3, 2000), cv::Size(2000, 3), cv::Size(40000, 2),
-                                 cv::Size(7200, 5400));
+  const cv::Size size =
+      GENERATE(cv::Size(1, 1), cv::Size(1, 500), cv::Size(500, 1), cv::Size(3, 2000),
+               cv::Size(2000, 3), cv::Size(40000, 2), cv::Size(7200, 5400));
   CAPTURE(size.width, size.height);
   const auto page = reader->read(to_picture(cv::Mat(size, CV_8UC3, cv::Scalar(20, 20, 20))));
   CHECK(page.ok());
@@ -142,7 +143,9 @@ TEST_CASE("a map of wrong size or without numbers is an error") {
     return TensorF32{1, 2, 2, 1, std::vector<float>(4)};
   });
   const auto nan = fake([](const Pictures& p) -> Result<TensorF32> {
-    return TensorF32{p.n, p.h, p.w, 1, std::vector<float>(std::size_t{p.n} * p.h * p.w, std::numeric_limits<float>::quiet_NaN())};
+    return TensorF32{
+        p.n, p.h, p.w, 1,
+        std::vector<float>(std::size_t{p.n} * p.h * p.w, std::numeric_limits<float>::quiet_NaN())};
   });
   const Picture p = bars(100, 100, {});
   CHECK(OcrReader::create({wrong, nullptr, reads_pixels()}, letters())->read(p).error().code ==
@@ -170,7 +173,8 @@ TEST_CASE("small text is looked at a second time") {
 
 TEST_CASE("one reader, many threads, the same pages") {
   auto reader = OcrReader::create({dark_is_text(), always_upright(), reads_pixels()}, letters());
-  const Picture picture = bars(600, 400, {{50, 50, 300, 20}, {50, 150, 400, 24}, {50, 250, 200, 18}});
+  const Picture picture =
+      bars(600, 400, {{50, 50, 300, 20}, {50, 150, 400, 24}, {50, 250, 200, 18}});
   const auto expected = reader->read(picture);
   REQUIRE(expected.ok());
   std::vector<std::string> texts(8);

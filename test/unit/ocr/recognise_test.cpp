@@ -121,7 +121,8 @@ TEST_CASE("lines of any shape are taken") {
   auto net = spells_pixels(static_cast<std::uint32_t>(letters().classes()));
   const cv::Size size = GENERATE(cv::Size(1, 1), cv::Size(2000, 3), cv::Size(3, 2000),
                                  cv::Size(60000, 2), cv::Size(1, 48));
-  const auto out = recognise(*net, letters(), std::vector<cv::Mat>{line_picture(size.width, size.height, 1)}, {});
+  const auto out = recognise(*net, letters(),
+                             std::vector<cv::Mat>{line_picture(size.width, size.height, 1)}, {});
   CHECK(out.ok());
   for (const auto& shape : net->shapes()) {
     CHECK(shape.h == 48);
