@@ -26,9 +26,11 @@ prepare() {
   printf '%s\n' "$models" >"$build/models-folder"
 }
 
-# Builds the given targets, or everything; says nothing where there is nothing to do.
+# Builds the given targets; says nothing where there is nothing to do.
 build_targets() {
-  ninja -C "$build" --quiet "$@" </dev/null >&2 || die "the build failed"
+  if [[ $(ninja -C "$build" -n "$@" 2>/dev/null) == *'no work to do'* ]]; then return 0; fi
+  say "building"
+  ninja -C "$build" "$@" </dev/null >&2 || die "the build failed"
 }
 
 # Puts the packed models where spirkiln-ocr looks without being told (the cache folder), each by

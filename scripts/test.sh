@@ -19,7 +19,6 @@ USAGE
 case ${1:-} in -h | --help) usage; exit 0 ;; esac
 
 prepare --lint
-say "building"
 build_targets all
 if [[ -d $build/tools/packs ]]; then publish_packs; fi
 
