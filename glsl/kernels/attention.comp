@@ -1,10 +1,13 @@
 #version 450
 // SPDX-License-Identifier: Apache-2.0
 // softmax(factor * q k') v: one invocation a head and position, all heads of `queries` positions in
-// a workgroup. The softmax is corrected from key to key, so that memory does not grow with the
-// length. A head begins at any channel (15 channels are not a whole number of vectors): vectors are
-// shifted into place in registers. Results pass through workgroup memory, since one vector of the
-// output may hold channels of several heads.
+// a workgroup. Keys are taken in blocks of `block`, whose loads overlap; the softmax is corrected
+// from block to block, so that memory does not grow with the length. A head begins at any channel
+// (15 channels are not a whole number of vectors): vectors are shifted into place in registers.
+// Results pass through workgroup memory, since one vector of the output may hold channels of
+// several heads.
+
+#extension GL_EXT_control_flow_attributes : require
 
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
@@ -18,8 +21,9 @@ layout(binding = 2) writeonly buffer out_blob { sfpvec4 out_data[]; };
 layout(constant_id = 2) const uint heads = 8;
 layout(constant_id = 3) const uint dim4 = 4;  // vectors of a head
 layout(constant_id = 4) const uint queries = 8;
-layout(constant_id = 5) const uint dim = 0;
-layout(constant_id = 6) const uint len = 0;
+layout(constant_id = 5) const uint block = 1;
+layout(constant_id = 6) const uint dim = 0;
+layout(constant_id = 7) const uint len = 0;
 
 layout(push_constant) uniform parameter {
   Epilogue e;
@@ -67,26 +71,36 @@ void main() {
   float sum = 0.0;
   uint ck = channels + c;
   uint cv = 2 * channels + c;
-  for (uint key = 0; key < psc(len); key++) {
-    row = (base + key) * qkv4;
-    vec4 products = vec4(0.0);
-    a = buffer_ld4(qkv_data, row + ck / 4);
-    for (uint d = 0; d < dim4; d++) {
-      afpvec4 b = buffer_ld4(qkv_data, row + min(ck / 4 + d + 1, last));
-      products += vec4(q[d] * shifted(a, b, ck % 4));
-      a = b;
+  for (uint key0 = 0; key0 < psc(len); key0 += block) {
+    float score[block];
+    float new_top = top;
+    [[unroll]] for (uint k = 0; k < block; k++) {
+      row = (base + min(key0 + k, psc(len) - 1)) * qkv4;
+      vec4 products = vec4(0.0);
+      a = buffer_ld4(qkv_data, row + ck / 4);
+      for (uint d = 0; d < dim4; d++) {
+        afpvec4 b = buffer_ld4(qkv_data, row + min(ck / 4 + d + 1, last));
+        products += vec4(q[d] * shifted(a, b, ck % 4));
+        a = b;
+      }
+      score[k] = (products.x + products.y + products.z + products.w) * p.factor;
+      if (key0 + k >= psc(len)) score[k] = -3.0e38;  // weighs nothing
+      new_top = max(new_top, score[k]);
     }
-    float score = (products.x + products.y + products.z + products.w) * p.factor;
-    float new_top = max(top, score);
     float correction = exp(top - new_top);
-    float weight = exp(score - new_top);
     top = new_top;
-    sum = sum * correction + weight;
-    a = buffer_ld4(qkv_data, row + cv / 4);
-    for (uint d = 0; d < dim4; d++) {
-      afpvec4 b = buffer_ld4(qkv_data, row + min(cv / 4 + d + 1, last));
-      result[d] = result[d] * correction + vec4(afp(weight) * shifted(a, b, cv % 4));
-      a = b;
+    sum *= correction;
+    for (uint d = 0; d < dim4; d++) result[d] *= correction;
+    [[unroll]] for (uint k = 0; k < block; k++) {
+      row = (base + min(key0 + k, psc(len) - 1)) * qkv4;
+      float weight = exp(score[k] - top);
+      sum += weight;
+      a = buffer_ld4(qkv_data, row + cv / 4);
+      for (uint d = 0; d < dim4; d++) {
+        afpvec4 b = buffer_ld4(qkv_data, row + min(cv / 4 + d + 1, last));
+        result[d] += vec4(afp(weight) * shifted(a, b, cv % 4));
+        a = b;
+      }
     }
   }
 

@@ -1,8 +1,9 @@
 #version 450
 // SPDX-License-Identifier: Apache-2.0
 // C[M][N] = A[M][K] * B[K][N]: tiles of both matrices pass through workgroup memory.
-// A workgroup of X x Y invocations computes Y*TILE_M pixels times X*TILE_N vectors of columns; the
-// host shapes it to the matrix with the local size.
+// A workgroup of X x Y x Z invocations computes Y*TILE_M pixels times X*TILE_N vectors of columns; the
+// host shapes it to the matrix with the local size. Z, which is 1 or 4, splits K: small matrices have
+// too few tiles to fill a device, and then each of Z layers adds a part of every tile's products.
 // WINDOW 1: a dense convolution, the rows of A being the windows that the kernel sees (K runs over
 // taps and then input channels; nothing of it is ever stored).
 // SCATTER 1: a transposed convolution whose kernel equals its stride. The columns are
@@ -61,7 +62,8 @@ const uint TILE_K4 = 4;  // vectors of K in a tile
 
 const uint X = gl_WorkGroupSize.x;
 const uint Y = gl_WorkGroupSize.y;
-const uint THREADS = X * Y;
+const uint Z = gl_WorkGroupSize.z;
+const uint THREADS = X * Y * Z;
 const uint BLOCK_M = Y * TILE_M;
 const uint BLOCK_N = X * TILE_N;
 // Two vectors of padding: eight neighbours that write two pixels of four vectors each hit
@@ -74,6 +76,9 @@ const uint LOADS_B = (SIZE_B + THREADS - 1) / THREADS;
 
 shared lfpvec4 a_local[TILE_K4 * STRIDE_A];  // [k4][pixel]
 shared lfpvec4 b_local[SIZE_B];              // [k][column]
+// Sums on their way to layer 0; next to nothing where Z is 1. (No ?: in an array's size: some
+// drivers get that wrong.)
+shared vec4 sum_local[X * Y * TILE_M * TILE_N * ((Z + 2) / 4) + 1];
 
 // Own load i of invocation l for the tile at k0: its place in workgroup memory, and its value (0
 // outside of the matrix).
@@ -126,7 +131,8 @@ lfpvec4 fetch_b(uint i, uint n0, uint k0) {
 void main() {
   uint tx = gl_LocalInvocationID.x;
   uint ty = gl_LocalInvocationID.y;
-  uint l = ty * X + tx;
+  uint tz = gl_LocalInvocationID.z;
+  uint l = (tz * Y + ty) * X + tx;
   uint n0 = gl_WorkGroupID.x * BLOCK_N;
   uint m0 = (gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * BLOCK_M;
 
@@ -170,7 +176,7 @@ void main() {
       for (uint i = 0; i < LOADS_B; i++) next_b[i] = fetch_b(l + i * THREADS, n0, k0 + TILE_K4);
     }
 #endif
-    for (uint k = 0; k < TILE_K4; k++) {
+    for (uint k = tz; k < TILE_K4; k += Z) {
       afpvec4 b[4][TILE_N];
       for (uint j = 0; j < TILE_N; j++) {
         b[0][j] = lfp2afpvec4(b_local[(k * 4 + 0) * BLOCK_N + j * X + tx]);
@@ -186,6 +192,27 @@ void main() {
       }
     }
   }
+
+  // One layer after the other, so that one layer's worth of memory is enough.
+  for (uint layer = 1; layer < Z; layer++) {
+    if (tz == layer) {
+      for (uint i = 0; i < TILE_M; i++) {
+        for (uint j = 0; j < TILE_N; j++) {
+          sum_local[((i * TILE_N + j) * Y + ty) * X + tx] = vec4(acc[i][j]);
+        }
+      }
+    }
+    barrier();
+    if (tz == 0) {
+      for (uint i = 0; i < TILE_M; i++) {
+        for (uint j = 0; j < TILE_N; j++) {
+          acc[i][j] += acpvec4(sum_local[((i * TILE_N + j) * Y + ty) * X + tx]);
+        }
+      }
+    }
+    barrier();
+  }
+  if (tz != 0) return;
 
   for (uint j = 0; j < TILE_N; j++) {
     uint n = n0 + j * X + tx;

@@ -1,7 +1,8 @@
 #version 450
 // SPDX-License-Identifier: Apache-2.0
 // The gate of squeeze-and-excite: two fully connected layers on the mean of one picture, a
-// workgroup for each picture. MAX_VECTORS bounds both the input and the middle.
+// workgroup for each picture. X invocations stand side by side on vectors of outputs, Y share the
+// inputs of each. MAX_VECTORS bounds both the input and the middle.
 
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
@@ -30,45 +31,63 @@ layout(push_constant) uniform parameter {
   uint out4;
 } p;
 
-const uint MAX_VECTORS = 512;
+const uint MAX_VECTORS = 256;
+
+const uint X = gl_WorkGroupSize.x;
+const uint Y = gl_WorkGroupSize.y;
 
 shared lfpvec4 x_local[MAX_VECTORS];
 shared lfpvec4 mid_local[MAX_VECTORS];
+shared vec4 share_local[X * Y];
+
+// One block of X vectors of outputs from `first` on: the sum over `inputs` vectors of `source`,
+// complete in the invocations with y = 0.
+#define LAYER(sum, source, weights, inputs, outputs, first)                    \
+  {                                                                            \
+    acpvec4 acc = acpvec4(0.0);                                                \
+    uint o_ = min((first) + gl_LocalInvocationID.x, (outputs) - 1);            \
+    for (uint i = gl_LocalInvocationID.y; i < (inputs); i += Y) {              \
+      afpvec4 a = lfp2afpvec4(source[i]);                                      \
+      uint b = i * 4 * (outputs) + o_;                                         \
+      afpvec4 b0 = buffer_ld4(weights, b);                                     \
+      afpvec4 b1 = buffer_ld4(weights, b + (outputs));                         \
+      afpvec4 b2 = buffer_ld4(weights, b + (outputs) * 2);                     \
+      afpvec4 b3 = buffer_ld4(weights, b + (outputs) * 3);                     \
+      mac4(acc, a, b0, b1, b2, b3);                                            \
+    }                                                                          \
+    barrier();                                                                 \
+    share_local[l] = vec4(acc);                                                \
+    barrier();                                                                 \
+    sum = share_local[gl_LocalInvocationID.x];                                 \
+    for (uint i = 1; i < Y; i++) sum += share_local[i * X + gl_LocalInvocationID.x]; \
+  }
 
 void main() {
   uint picture = gl_WorkGroupID.x;
-  uint l = gl_LocalInvocationID.x;
-  for (uint i = l; i < psc(in4); i += gl_WorkGroupSize.x) {
+  uint l = gl_LocalInvocationID.y * X + gl_LocalInvocationID.x;
+  for (uint i = l; i < psc(in4); i += X * Y) {
     x_local[i] = sfp2lfpvec4(x_data[picture * psc(in4) + i]);
   }
   barrier();
-  for (uint o = l; o < psc(mid4); o += gl_WorkGroupSize.x) {
-    acpvec4 acc = acpvec4(0.0);
-    for (uint i = 0; i < psc(in4); i++) {
-      afpvec4 a = lfp2afpvec4(x_local[i]);
-      uint b = i * 4 * psc(mid4) + o;
-      mac(acc, a.x, buffer_ld4(weight1_data, b));
-      mac(acc, a.y, buffer_ld4(weight1_data, b + psc(mid4)));
-      mac(acc, a.z, buffer_ld4(weight1_data, b + psc(mid4) * 2));
-      mac(acc, a.w, buffer_ld4(weight1_data, b + psc(mid4) * 3));
+  for (uint first = 0; first < psc(mid4); first += X) {
+    vec4 sum;
+    LAYER(sum, x_local, weight1_data, psc(in4), psc(mid4), first)
+    uint o = first + gl_LocalInvocationID.x;
+    if (gl_LocalInvocationID.y == 0 && o < psc(mid4)) {
+      afpvec4 v = afpvec4(sum * scale1_data[o] + bias1_data[o]);
+      mid_local[o] = afp2lfpvec4(activate_lines(v, p.middle));
     }
-    afpvec4 v = afpvec4(vec4(acc) * scale1_data[o] + bias1_data[o]);
-    mid_local[o] = afp2lfpvec4(activate_lines(v, p.middle));
   }
   barrier();
-  for (uint o = l; o < psc(out4); o += gl_WorkGroupSize.x) {
-    acpvec4 acc = acpvec4(0.0);
-    for (uint i = 0; i < psc(mid4); i++) {
-      afpvec4 a = lfp2afpvec4(mid_local[i]);
-      uint b = i * 4 * psc(out4) + o;
-      mac(acc, a.x, buffer_ld4(weight2_data, b));
-      mac(acc, a.y, buffer_ld4(weight2_data, b + psc(out4)));
-      mac(acc, a.z, buffer_ld4(weight2_data, b + psc(out4) * 2));
-      mac(acc, a.w, buffer_ld4(weight2_data, b + psc(out4) * 3));
+  for (uint first = 0; first < psc(out4); first += X) {
+    vec4 sum;
+    LAYER(sum, mid_local, weight2_data, psc(mid4), psc(out4), first)
+    uint o = first + gl_LocalInvocationID.x;
+    if (gl_LocalInvocationID.y == 0 && o < psc(out4)) {
+      uint i = picture * psc(out4) + o;
+      afpvec4 v = afpvec4(sum * scale2_data[o] + bias2_data[o]);
+      afpvec4 r = load_residual(residual_data, i);
+      buffer_st4(out_data, i, epilogue(v, r, p.e));
     }
-    uint i = picture * psc(out4) + o;
-    afpvec4 v = afpvec4(vec4(acc) * scale2_data[o] + bias2_data[o]);
-    afpvec4 r = load_residual(residual_data, i);
-    buffer_st4(out_data, i, epilogue(v, r, p.e));
   }
 }

@@ -62,6 +62,7 @@ TEST_CASE("global mean in two phases", "[mean]") {
     set_epilogue(&c, e, &make);
     INFO(e.name << ", shape " << k);
     check(c, {device_traits(), "mean_final", {}});
+    check(c, {gpu_traits(), "mean_final", {}});
     k++;
   }
 }
@@ -83,8 +84,8 @@ TEST_CASE("squeeze-and-excite gate", "[squeeze_excite]") {
   struct Shape {
     std::uint32_t n, cin, cmid, cout;
   };
-  const Shape shapes[] = {
-      {1, 1, 1, 1}, {2, 16, 4, 16}, {1, 30, 7, 30}, {3, 67, 17, 67}, {1, 131, 33, 5}};
+  const Shape shapes[] = {{1, 1, 1, 1},    {2, 16, 4, 16},  {1, 30, 7, 30},
+                          {3, 67, 17, 67}, {1, 131, 33, 5}, {2, 1029, 3, 6}};
   std::uint32_t k = 0;
   for (const Shape& s : shapes) {
     for (const auto& [act, a, b] : {std::tuple{model::Activation::kRelu, 0.f, 0.f},
@@ -111,8 +112,10 @@ TEST_CASE("squeeze-and-excite gate", "[squeeze_excite]") {
       const Epilogues e = epilogues(false)[k % 5];
       set_epilogue(&c, e, &make);
       INFO(e.name << ", shape " << k);
-      check(c, {device_traits(), "squeeze_excite", {}});
-      check(c, {gpu_traits(), "squeeze_excite", {}});
+      // More than 1024 channels do not fit its workgroup memory: two matrix products.
+      const char* expected = s.cin > 1024 ? "" : "squeeze_excite";
+      check(c, {device_traits(), expected, {}});
+      check(c, {gpu_traits(), expected, {}});
       k++;
     }
   }

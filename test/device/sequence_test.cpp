@@ -77,6 +77,7 @@ TEST_CASE("attention, heads of any dimension", "[attention]") {
     set_epilogue(&c, e, &make);
     INFO(e.name << ", length " << s.t << ", heads " << s.heads << ", dim " << s.dim);
     check(c, {device_traits(), "attention", {}});
+    if (k < 4) check(c, {gpu_traits(), "attention", {}});  // blocks of keys
     k++;
   }
 }

@@ -92,12 +92,12 @@ void push_epilogue(Dispatch& d, const model::Epilogue& e) {
   d.push_u32(gate);
 }
 
-void set_epilogue_specs(Dispatch& d, const model::Node& node) {
-  if (!activation_is_lines(node.epilogue.act)) {
-    d.specs.push_back({"act_kind", static_cast<std::uint32_t>(node.epilogue.act)});
+void set_epilogue_specs(Dispatch& d, const model::Epilogue& epilogue, std::uint32_t flags) {
+  if (!activation_is_lines(epilogue.act)) {
+    d.specs.push_back({"act_kind", static_cast<std::uint32_t>(epilogue.act)});
   }
-  if (has_residual(node)) {
-    d.specs.push_back({"residual", (node.flags & model::kResidualBefore) ? 2u : 1u});
+  if (flags & model::kHasResidual) {
+    d.specs.push_back({"residual", (flags & model::kResidualBefore) ? 2u : 1u});
   }
 }
 

@@ -30,7 +30,10 @@ BufferRef residual_ref(const LowerRequest& request);
 // Numbers of an activation that is made of lines (epilogue.glsl); 28 bytes.
 void push_epilogue(Dispatch& d, const model::Epilogue& epilogue);
 // The constants act_kind and residual.
-void set_epilogue_specs(Dispatch& d, const model::Node& node);
+void set_epilogue_specs(Dispatch& d, const model::Epilogue& epilogue, std::uint32_t flags);
+inline void set_epilogue_specs(Dispatch& d, const model::Node& node) {
+  set_epilogue_specs(d, node.epilogue, node.flags);
+}
 bool activation_is_lines(model::Activation act);
 
 // One invocation for each of `jobs`, folded over y where the device allows too few groups along x.
@@ -39,6 +42,16 @@ void set_linear_grid(Dispatch& d, std::uint64_t jobs, const DeviceTraits& traits
 void set_row_grid(Dispatch& d, std::uint64_t width, std::uint64_t rows, const DeviceTraits& traits);
 // `groups` workgroups along x folded over y, the local size being set already.
 void set_group_grid(Dispatch& d, std::uint64_t groups, const DeviceTraits& traits);
+
+// output[rows][n4] = epilogue(input[rows][k4] * weights * scale + bias), by the device's best
+// kernel.
+struct MatrixProduct {
+  BufferRef input, residual, weights, scale, bias, output;
+  std::uint32_t rows, k4, n4;
+  model::Epilogue epilogue;
+  std::uint32_t flags;
+};
+Dispatch matrix_product(const MatrixProduct& product, const DeviceTraits& traits);
 
 // One function for each operator, or group of operators with one contract.
 Result<Lowered> conv(const LowerRequest& request);

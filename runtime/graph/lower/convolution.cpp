@@ -86,10 +86,18 @@ void set_subgroup_grid(Dispatch& d, std::uint32_t rows, std::uint32_t n4,
                   tuning::kSubgroupTileN, traits);
 }
 
-void set_tiled_grid(Dispatch& d, std::uint32_t rows, std::uint32_t n4, const DeviceTraits& traits) {
+void set_tiled_grid(Dispatch& d, std::uint32_t rows, std::uint32_t k4, std::uint32_t n4,
+                    const DeviceTraits& traits) {
   const tuning::GemmShape shape = tuning::gemm_shape(n4);
   d.local_size = {shape.x, shape.y, 1};
   set_matrix_grid(d, rows, n4, shape.y * tuning::kGemmTileM, shape.x * tuning::kGemmTileN, traits);
+  const std::uint64_t groups = std::uint64_t{d.groups[0]} * d.groups[1] * d.groups[2];
+  if (groups < tuning::kGemmSplitBelowGroups && k4 >= tuning::kGemmSplitFromK4 &&
+      traits.max_invocations >= tuning::kGemmThreads * tuning::kGemmSplitLayers &&
+      traits.max_group_size[2] >= tuning::kGemmSplitLayers &&
+      traits.shared_bytes >= tuning::kGemmSplitSharedBytes) {
+    d.local_size[2] = tuning::kGemmSplitLayers;
+  }
 }
 
 // One tile of kRegTileM rows and one vector of columns for each invocation.
@@ -101,32 +109,6 @@ void push_all(Dispatch& d, std::initializer_list<std::uint32_t> values) {
   for (std::uint32_t v : values) d.push_u32(v);
 }
 
-// The matrix product: every pixel's channels times the weights.
-Dispatch matrix_product(const LowerRequest& request) {
-  const Dims& x = request.inputs[0];
-  const std::uint32_t rows = static_cast<std::uint32_t>(x.pixels());
-  const std::uint32_t n4 = request.output.c4();
-  Dispatch d;
-  bind_weighted(d, request);
-  push_all(d, {rows, x.c4(), n4});
-  switch (family(request.traits)) {
-    case Family::kSubgroup:
-      d.kernel = "gemm_subgroup";
-      set_subgroup_grid(d, rows, n4, request.traits);
-      break;
-    case Family::kTiled:
-      d.kernel = "gemm_nc";
-      set_tiled_grid(d, rows, n4, request.traits);
-      break;
-    case Family::kPlain:
-      d.kernel = "gemm_reg";
-      push_all(d, {n4, 0, 0, 0});  // out4; the rest belongs to the scattering form
-      set_plain_grid(d, rows, n4, request.traits);
-      break;
-  }
-  return d;
-}
-
 void push_window(Dispatch& d, const Window& w) {
   for (std::int64_t v :
        {w.kh, w.kw, w.stride_h, w.stride_w, w.top, w.left, w.dilation_h, w.dilation_w}) {
@@ -135,6 +117,30 @@ void push_window(Dispatch& d, const Window& w) {
 }
 
 }  // namespace
+
+Dispatch matrix_product(const MatrixProduct& m, const DeviceTraits& traits) {
+  Dispatch d;
+  d.buffers = {m.input, m.residual, m.weights, m.scale, m.bias, m.output};
+  push_epilogue(d, m.epilogue);
+  set_epilogue_specs(d, m.epilogue, m.flags);
+  push_all(d, {m.rows, m.k4, m.n4});
+  switch (family(traits)) {
+    case Family::kSubgroup:
+      d.kernel = "gemm_subgroup";
+      set_subgroup_grid(d, m.rows, m.n4, traits);
+      break;
+    case Family::kTiled:
+      d.kernel = "gemm_nc";
+      set_tiled_grid(d, m.rows, m.k4, m.n4, traits);
+      break;
+    case Family::kPlain:
+      d.kernel = "gemm_reg";
+      push_all(d, {m.n4, 0, 0, 0});  // out4; the rest belongs to the scattering form
+      set_plain_grid(d, m.rows, m.n4, traits);
+      break;
+  }
+  return d;
+}
 
 Result<Lowered> conv(const LowerRequest& request) {
   if (Status s = check_node(request, 1); !s) return s.error();
@@ -146,7 +152,19 @@ Result<Lowered> conv(const LowerRequest& request) {
   Lowered out;
   if (w.kh == 1 && w.kw == 1 && w.stride_h == 1 && w.stride_w == 1 &&
       (w.top | w.left | w.bottom | w.right) == 0) {
-    out.dispatches.push_back(matrix_product(request));
+    const Dims& x = request.inputs[0];
+    out.dispatches.push_back(matrix_product({{BufferKind::kInput, 0},
+                                             residual_ref(request),
+                                             {BufferKind::kConst, 0},
+                                             {BufferKind::kConst, 1},
+                                             {BufferKind::kConst, 2},
+                                             {BufferKind::kOutput, 0},
+                                             static_cast<std::uint32_t>(x.pixels()),
+                                             x.c4(),
+                                             request.output.c4(),
+                                             request.node.epilogue,
+                                             request.node.flags},
+                                            request.traits));
     return out;
   }
   const Dims& x = request.inputs[0];
@@ -171,7 +189,7 @@ Result<Lowered> conv(const LowerRequest& request) {
       d.kernel = "conv_nc";
       push_all(d, {rows, static_cast<std::uint32_t>(k4), y.c4(), x.c4()});
       push_shape();
-      set_tiled_grid(d, rows, y.c4(), request.traits);
+      set_tiled_grid(d, rows, static_cast<std::uint32_t>(k4), y.c4(), request.traits);
       break;
     }
     case Family::kPlain: {
@@ -232,7 +250,7 @@ Result<Lowered> deconv(const LowerRequest& request) {
       break;
     case Family::kTiled:
       d.kernel = "deconv_nc";
-      set_tiled_grid(d, rows, n4, request.traits);
+      set_tiled_grid(d, rows, x.c4(), n4, request.traits);
       break;
     case Family::kPlain:
       d.kernel = "deconv";

@@ -43,7 +43,9 @@ Result<Lowered> global_mean(const LowerRequest& request) {
   const Dims& y = request.output;
   if (!(y == Dims{x.n, 1, 1, x.c})) return unsupported(request, "the output is not N x 1 x 1 x C");
   const std::uint32_t hw = x.h * x.w;
-  const std::uint32_t piece = tuning::kMeanPiece;
+  const std::uint32_t piece =
+      std::max(request.traits.software ? tuning::kMeanPieceSoftware : tuning::kMeanPiece,
+               (hw - 1) / tuning::kMeanMaxPieces + 1);
   const std::uint32_t pieces = (hw + piece - 1) / piece;
   const std::uint64_t sums = std::uint64_t{x.n} * pieces * x.c4();
 
@@ -58,9 +60,15 @@ Result<Lowered> global_mean(const LowerRequest& request) {
   sum.buffers = {{BufferKind::kScratch, 0}, residual_ref(request), {BufferKind::kOutput, 0}};
   set_epilogue_specs(sum, request.node);
   push_epilogue(sum, request.node.epilogue);
-  for (std::uint32_t v : {x.c4(), x.n, pieces}) sum.push_u32(v);
+  sum.push_u32(x.c4());
+  sum.push_u32(pieces);
   sum.push_f32(static_cast<float>(1.0 / hw));
-  set_linear_grid(sum, std::uint64_t{x.n} * x.c4(), request.traits);
+  sum.local_size = {tuning::kMeanX, request.traits.software ? 1 : tuning::kMeanY, 1};
+  sum.groups = {(x.c4() - 1) / tuning::kMeanX + 1, x.n, 1};
+  if (sum.groups[0] > request.traits.max_group_count[0] ||
+      sum.groups[1] > request.traits.max_group_count[1]) {
+    return unsupported(request, "too many channels or pictures");
+  }
 
   Lowered out;
   out.scratch_bytes = {sums * 16};
@@ -80,11 +88,22 @@ Result<Lowered> squeeze_excite(const LowerRequest& request) {
   }
   const Dims middle{1, 1, 1, static_cast<std::uint32_t>(node.i[12])};
   const model::Epilogue mid{static_cast<model::Activation>(node.i[13]), node.f[0], node.f[1], 1, 0};
-  if (!activation_is_lines(mid.act)) {
-    return unsupported(request, "an activation with exp or erf after the first layer");
-  }
-  if (x.c4() > tuning::kSqueezeMaxVectors || middle.c4() > tuning::kSqueezeMaxVectors) {
-    return unsupported(request, "more than 2048 channels");
+  if (mid.act > model::Activation::kGelu) return unsupported(request, "unknown activation");
+  Lowered out;
+  if (x.c4() > tuning::kSqueezeMaxVectors || middle.c4() > tuning::kSqueezeMaxVectors ||
+      x.n > request.traits.max_group_count[0] || !activation_is_lines(mid.act)) {
+    const BufferRef hidden{BufferKind::kScratch, 0};
+    const BufferRef input{BufferKind::kInput, 0};
+    const auto constant = [](std::uint32_t k) { return BufferRef{BufferKind::kConst, k}; };
+    out.scratch_bytes = {std::uint64_t{x.n} * middle.c4() * 16};  // 16: as fp32
+    out.dispatches.push_back(matrix_product({input, input, constant(0), constant(1), constant(2),
+                                             hidden, x.n, x.c4(), middle.c4(), mid, 0},
+                                            request.traits));
+    out.dispatches.push_back(matrix_product(
+        {hidden, residual_ref(request), constant(3), constant(4), constant(5),
+         BufferRef{BufferKind::kOutput, 0}, x.n, middle.c4(), y.c4(), node.epilogue, node.flags},
+        request.traits));
+    return out;
   }
   Dispatch d;
   d.kernel = "squeeze_excite";
@@ -95,13 +114,10 @@ Result<Lowered> squeeze_excite(const LowerRequest& request) {
   push_epilogue(d, node.epilogue);
   push_epilogue(d, mid);
   for (std::uint32_t v : {x.c4(), middle.c4(), y.c4()}) d.push_u32(v);
-  const std::uint32_t wanted =
-      request.traits.software ? tuning::kSqueezeGroupSoftware : tuning::kSqueezeGroup;
-  d.local_size = {
-      std::min({wanted, request.traits.max_invocations, request.traits.max_group_size[0]}), 1, 1};
-  if (x.n > request.traits.max_group_count[0]) return unsupported(request, "too many pictures");
+  d.local_size = {tuning::kSqueezeX, tuning::kSqueezeY, 1};
+  if (request.traits.software) d.local_size = {8, 1, 1};
+  while (d.local_size[0] * d.local_size[1] > request.traits.max_invocations) d.local_size[1] /= 2;
   d.groups = {x.n, 1, 1};
-  Lowered out;
   out.dispatches.push_back(std::move(d));
   return out;
 }

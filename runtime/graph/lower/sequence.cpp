@@ -98,6 +98,7 @@ Result<Lowered> attention(const LowerRequest& request) {
   d.specs.push_back({"heads", static_cast<std::uint32_t>(heads)});
   d.specs.push_back({"dim4", static_cast<std::uint32_t>(dim4)});
   d.specs.push_back({"queries", static_cast<std::uint32_t>(queries)});
+  d.specs.push_back({"block", request.traits.software ? 1 : tuning::kAttentionBlock});
   push_epilogue(d, request.node.epilogue);
   d.push_u32(static_cast<std::uint32_t>(dim));
   d.push_u32(x.w);
