@@ -9,11 +9,12 @@ me='test'
 
 usage() {
   cat <<'USAGE'
-Usage: scripts/test.sh [--suite NAME]... [MESON_TEST_ARGUMENT...]
+Usage: scripts/test.sh [--tidy] [--suite NAME]... [MESON_TEST_ARGUMENT...]
 
 Installs what is missing, fetches the models, builds everything and runs all tests; arguments go
 to `meson test`. Ends with a line "N passed, N failed" and fails when anything failed.
-clang-tidy takes minutes where it has not seen the code yet, so it runs only where CI is set.
+
+  --tidy    clang-tidy too, first: it takes minutes where it has not seen the code yet
 USAGE
 }
 case ${1:-} in -h | --help) usage; exit 0 ;; esac
@@ -22,8 +23,11 @@ prepare --lint
 build_targets all
 if [[ -d $build/tools/packs ]]; then publish_packs; fi
 
-selection=()
-if [[ -z ${CI:-} ]]; then selection=(--no-suite tidy); fi
+selection=(--no-suite tidy)
+if [[ ${1:-} == --tidy ]]; then
+  selection=()
+  shift
+fi
 log=$build/meson-logs/testlog.json
 rm -f "$log"
 status=0
