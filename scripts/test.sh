@@ -14,7 +14,7 @@ Usage: scripts/test.sh [--tidy] [--suite NAME]... [MESON_TEST_ARGUMENT...]
 Installs what is missing, fetches the models, builds everything and runs all tests; arguments go
 to `meson test`. Ends with a line "N passed, N failed" and fails when anything failed.
 
-  --tidy    clang-tidy too, first: it takes minutes where it has not seen the code yet
+  --tidy    (as the first argument) clang-tidy too: it takes minutes where it has not seen the code yet
 USAGE
 }
 case ${1:-} in -h | --help) usage; exit 0 ;; esac
