@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ort_net.hpp"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -164,7 +165,7 @@ OrtNets start_ort(const std::string& serve, const std::string& models, int threa
   }
   std::signal(SIGPIPE, SIG_IGN);
   int to[2], from[2];
-  if (pipe(to) != 0 || pipe(from) != 0) {
+  if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) {
     out.skipped = "no pipe";
     return out;
   }
@@ -172,7 +173,6 @@ OrtNets start_ort(const std::string& serve, const std::string& models, int threa
   if (pid == 0) {
     dup2(to[0], 0);
     dup2(from[1], 1);
-    for (const int fd : {to[0], to[1], from[0], from[1]}) close(fd);
     std::vector<char*> argv;
     for (std::string& arg : args) argv.push_back(arg.data());
     argv.push_back(nullptr);
