@@ -21,6 +21,12 @@ float16_t lfp2afp(float16_t v) { return v; }
 f16vec4 lfp2afpvec4(f16vec4 v) { return v; }
 float16_t afp2lfp(float16_t v) { return v; }
 f16vec4 afp2lfpvec4(f16vec4 v) { return v; }
+f16mat4 sfp2afpmat4(f16mat4 v) { return v; }
+f16mat4 afp2sfpmat4(f16mat4 v) { return v; }
+// A value of full precision is rounded once.
+float16_t afp2sfp(float v) { return float16_t(v); }
+f16vec2 afp2sfpvec2(vec2 v) { return f16vec2(v); }
+f16vec4 afp2sfpvec4(vec4 v) { return f16vec4(v); }
 
 #elif NCNN_fp16_storage
 
@@ -56,6 +62,10 @@ f16vec4 sfp2afpvec4(uvec2 v) { return f16vec4(unpackFloat2x16(v.x), unpackFloat2
 float afp2sfp(float16_t v) { return float(v); }
 uint afp2sfpvec2(f16vec2 v) { return packFloat2x16(v); }
 uvec2 afp2sfpvec4(f16vec4 v) { return uvec2(packFloat2x16(v.xy), packFloat2x16(v.zw)); }
+// A value of full precision is stored as the buffer holds it.
+float afp2sfp(float v) { return v; }
+uint afp2sfpvec2(vec2 v) { return packHalf2x16(v); }
+uvec2 afp2sfpvec4(vec4 v) { return spk_pack4(v); }
 #else
 float sfp2afp(float v) { return v; }
 vec2 sfp2afpvec2(uint v) { return unpackHalf2x16(v); }
@@ -89,5 +99,7 @@ float lfp2afp(float v) { return v; }
 vec4 lfp2afpvec4(vec4 v) { return v; }
 float afp2lfp(float v) { return v; }
 vec4 afp2lfpvec4(vec4 v) { return v; }
+mat4 sfp2afpmat4(mat4 v) { return v; }
+mat4 afp2sfpmat4(mat4 v) { return v; }
 
 #endif

@@ -6,10 +6,29 @@
 #if NCNN_fp16_arithmetic && !NCNN_fp16_storage && !NCNN_fp16_packed
 #error NCNN_fp16_arithmetic needs NCNN_fp16_storage or NCNN_fp16_packed
 #endif
+#if NCNN_int8_storage && NCNN_int8_packed
+#error NCNN_int8_storage and NCNN_int8_packed exclude each other
+#endif
+#if NCNN_int16_storage && NCNN_int16_packed
+#error NCNN_int16_storage and NCNN_int16_packed exclude each other
+#endif
 
-#if NCNN_fp16_storage
+#if NCNN_bf16_storage
+#extension GL_EXT_bfloat16 : require
+#endif
+#if NCNN_fp16_storage || NCNN_bf16_storage || NCNN_int16_storage || \
+    (NCNN_bf16_packed && ncnn_storageBuffer16BitAccess)
 #extension GL_EXT_shader_16bit_storage : require
 #endif
 #if NCNN_fp16_arithmetic
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#endif
+#if NCNN_int8_storage
+#extension GL_EXT_shader_8bit_storage : require
+#endif
+#if NCNN_int8_arithmetic
+#extension GL_EXT_shader_explicit_arithmetic_types_int8 : require
+#endif
+#if (NCNN_int16_storage || NCNN_int16_packed) && ncnn_shaderInt16
+#extension GL_EXT_shader_explicit_arithmetic_types_int16 : require
 #endif

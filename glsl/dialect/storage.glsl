@@ -5,6 +5,7 @@
 #define sfpvec2 f16vec2
 #define sfpvec4 f16vec4
 #define sfpvec8 f16mat2x4
+#define sfpmat4 f16mat4
 #elif NCNN_fp16_storage
 // An fp16 matrix needs fp16 arithmetic, so eight lanes are two vectors here.
 struct sfpvec8 {
@@ -24,4 +25,20 @@ struct sfpvec8 {
 #define sfpvec2 vec2
 #define sfpvec4 vec4
 #define sfpvec8 mat2x4
+#define sfpmat4 mat4
+#endif
+
+// Of an image's texels, and of the numbers read from it.
+#if NCNN_fp16_storage
+#define imfmtc1 r16f
+#define imfmtc4 rgba16f
+#define unfp mediump
+#elif NCNN_fp16_packed
+#define imfmtc1 r32f
+#define imfmtc4 rgba16f
+#define unfp mediump
+#else
+#define imfmtc1 r32f
+#define imfmtc4 rgba32f
+#define unfp highp
 #endif

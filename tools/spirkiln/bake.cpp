@@ -10,6 +10,7 @@
 
 #include "compose.hpp"
 #include "depfile.hpp"
+#include "device_macros.hpp"
 #include "emit.hpp"
 #include "expand.hpp"
 #include "kernel_compiler.hpp"
@@ -174,6 +175,13 @@ void preprocess_job(const Kernel& kernel, Job& job, SourceStore& sources) {
       preprocess({composed.text, name, kernel.dialect, kernel.include_folders}, sources);
   job.diagnostics = std::move(result.diagnostics);
   job.ok = result.ok;
+  result.included.insert(result.included.begin(), kernel.source);
+  for (const auto& file : result.included) {
+    for (Diagnostic& d : check_dialect_macros(*file)) {
+      job.ok = false;
+      job.diagnostics.push_back(std::move(d));
+    }
+  }
   job.text = std::move(result.text);
   if (job.ok) {
     job.key = compile_key({job.text, name, kernel.manifest->optimise, kernel.manifest->target});

@@ -7,6 +7,8 @@
 #include <cctype>
 #include <set>
 
+#include "forms.hpp"
+
 namespace spirkiln::gen {
 namespace {
 
@@ -25,16 +27,13 @@ std::string axis_suffix(const Axis& axis, const std::string& value) {
   return fmt::format("_{}{}", lower(axis.name), is_switch ? "" : lower(value));
 }
 
-Variant base_variant(std::string_view form) {
+Variant base_variant(std::string_view profile, std::string_view name) {
   Variant v;
-  if (form.starts_with("fp16p")) v.storage = table::Storage::kFp16Packed;
-  if (form.starts_with("fp16s")) v.storage = table::Storage::kFp16;
-  if (form.ends_with("a")) v.arithmetic = table::Arithmetic::kFp16;
-  if (v.storage == table::Storage::kFp16Packed) v.macros.emplace_back("NCNN_fp16_packed", "1");
-  if (v.storage == table::Storage::kFp16) v.macros.emplace_back("NCNN_fp16_storage", "1");
-  if (v.arithmetic == table::Arithmetic::kFp16) {
-    v.macros.emplace_back("NCNN_fp16_arithmetic", "1");
-  }
+  const auto form = find_form(profile, name);
+  if (!form) return v;
+  v.storage = form->storage;
+  v.arithmetic = form->arithmetic;
+  v.macros = form->macros;
   return v;
 }
 
@@ -70,7 +69,7 @@ Result<Expansion> expand(const KernelManifest& kernel) {
   std::set<std::string> names;
   for (const std::string& form : kernel.variants) {
     for (const auto& values : combinations) {
-      Variant v = base_variant(form);
+      Variant v = base_variant(kernel.profile, form);
       v.name = kernel.name;
       if (form != "fp32") v.name += "_" + form;
       bool acc_afp = false;

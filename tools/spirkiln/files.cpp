@@ -160,6 +160,23 @@ Result<std::shared_ptr<const SourceFile>> SourceStore::load(const fs::path& path
   return file;
 }
 
+Result<std::shared_ptr<const SourceFile>> SourceStore::put(const fs::path& path,
+                                                           std::string_view bytes) {
+  const fs::path key = path.lexically_normal();
+  if (bytes.size() > kMaxSourceBytes) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}: error: {} bytes, at most {} are expected", key.string(),
+                             bytes.size(), kMaxSourceBytes)};
+  }
+  auto text = normalise(key, bytes);
+  if (!text.ok()) return text.error();
+  auto file = std::make_shared<const SourceFile>(
+      SourceFile{key, std::move(text).value(), hash_bytes(bytes)});
+  std::lock_guard lock(mutex_);
+  slots_[key] = {file, {}};
+  return file;
+}
+
 std::vector<SourceStore::Opened> SourceStore::opened() const {
   std::lock_guard lock(mutex_);
   std::vector<Opened> all;

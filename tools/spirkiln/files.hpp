@@ -40,6 +40,10 @@ class SourceStore {
   // As find(), but a missing file is an error.
   Result<std::shared_ptr<const SourceFile>> load(const std::filesystem::path& path);
 
+  // A text that is in memory; `path` is what messages call it. An error where it is no text.
+  Result<std::shared_ptr<const SourceFile>> put(const std::filesystem::path& path,
+                                                std::string_view bytes);
+
   struct Opened {
     std::filesystem::path path;
     bool exists;

@@ -66,6 +66,7 @@ FrontResult preprocess(const PreprocessInput& input, SourceStore& sources) {
       static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules | EShMsgOnlyPreprocessor);
   result.ok = shader.preprocess(GetDefaultResources(), kDefaultVersion, ENoProfile, false, false,
                                 messages, &result.text, resolver);
+  result.included = resolver.included();
   take_log(result, shader.getInfoLog(), input.name, sources);
   if (result.ok && result.text.size() > kMaxExpandedBytes) {
     result.ok = false;

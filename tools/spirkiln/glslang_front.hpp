@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct FrontResult {
   bool ok = false;
   std::vector<Diagnostic> diagnostics;
   std::string text;                  // preprocess(): the expanded text, with #line directives
+  std::vector<std::shared_ptr<const SourceFile>> included;  // preprocess(): but for the dialect
   std::vector<std::uint32_t> words;  // compile(): the module, with names
 };
 

@@ -62,6 +62,8 @@ auto IncludeResolver::resolve(std::string_view name, const fs::path& folder, std
     candidates.push_back(folder / name);
     for (const fs::path& other : folders_) candidates.push_back(other / name);
   }
+  // The one file that kernels of ncnn include; the dialect has its own.
+  if (name == kActivationInclude) candidates.push_back(dialect_.parent_path() / name);
   for (const fs::path& path : candidates) {
     auto file = sources_.find(path);
     if (!file.ok()) return fail(file.error().message);
@@ -70,6 +72,7 @@ auto IncludeResolver::resolve(std::string_view name, const fs::path& folder, std
     if (bytes_ > kMaxBytes) {
       return fail(fmt::format("includes of one kernel hold more than {} bytes", kMaxBytes));
     }
+    if (path.parent_path() != dialect_.parent_path()) included_.push_back(*file);
     auto* held = new Held{*file, {}};
     return new IncludeResult(held->file->path.string(), held->file->text.data(),
                              held->file->text.size(), held);

@@ -5,6 +5,7 @@
 #include <glslang/Public/ShaderLang.h>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ class IncludeResolver final : public glslang::TShader::Includer {
   IncludeResult* includeSystem(const char* name, const char* includer, std::size_t depth) override;
   void releaseInclude(IncludeResult* result) override;
 
+  // Every text that was included, but for the dialect's own.
+  const std::vector<std::shared_ptr<const SourceFile>>& included() const { return included_; }
+
  private:
   IncludeResult* resolve(std::string_view name, const std::filesystem::path& folder,
                          std::size_t depth);
@@ -34,6 +38,7 @@ class IncludeResolver final : public glslang::TShader::Includer {
   const std::vector<std::filesystem::path>& folders_;
   std::size_t count_ = 0;
   std::size_t bytes_ = 0;
+  std::vector<std::shared_ptr<const SourceFile>> included_;
   bool failed_ = false;
   std::string local_failure_;
 };

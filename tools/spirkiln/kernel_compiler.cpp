@@ -8,6 +8,7 @@
 #include <map>
 
 #include "canonical_ids.hpp"
+#include "half_repair.hpp"
 #include "spirv_tools.hpp"
 #include "work_scope.hpp"
 
@@ -121,7 +122,7 @@ CompileOutcome compile_kernel(const CompileRequest& request, const std::string& 
   }
   const WorkScope scope(request.name);
   const Target& target = kTargets[target_index(request)];
-  FrontResult front = compile(request.text, request.name, target, sources);
+  FrontResult front = compile_with_repair(request.text, request.name, target, sources);
   outcome.diagnostics = std::move(front.diagnostics);
   if (!front.ok) return outcome;
 

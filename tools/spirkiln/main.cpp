@@ -5,18 +5,22 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <optional>
 
 #include "bake.hpp"
 #include "cache.hpp"
 #include "cross.hpp"
 #include "kernel_compiler.hpp"
 #include "list.hpp"
+#include "source_compiler.hpp"
 #include "spirv_tools.hpp"
 #include "watchdog.hpp"
 
@@ -145,6 +149,79 @@ int run_dump(const DumpArguments& arguments) {
   return write_stdout(*text);
 }
 
+struct SpirvArguments {
+  std::string file;
+  std::string output;
+  std::string profile = "ncnn-2023";
+  std::string variant;
+  std::string target;
+  std::string local_size;
+  std::string optimise = "none";
+  std::string glsl;
+  std::vector<std::string> defines;
+  std::vector<std::string> folders;
+  unsigned time_limit = 120;
+  bool strict = false;
+};
+
+std::optional<std::array<unsigned, 3>> parse_local_size(std::string_view text) {
+  std::array<unsigned, 3> size{1, 1, 1};
+  for (std::size_t i = 0; i < size.size(); ++i) {
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), size[i]);
+    if (error != std::errc{} || size[i] == 0 || size[i] > 65535) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
+    if (text.empty()) return size;
+    if (text.front() != ',' || i == 2) return std::nullopt;
+    text.remove_prefix(1);
+  }
+  return std::nullopt;
+}
+
+int run_spirv(const SpirvArguments& arguments) {
+  gen::SourceRequest request;
+  request.profile = arguments.profile;
+  request.form = arguments.variant;
+  request.strict = arguments.strict;
+  request.optimise = arguments.optimise == "performance" ? gen::Optimise::kPerformance
+                     : arguments.optimise == "size"      ? gen::Optimise::kSize
+                                                         : gen::Optimise::kNone;
+  request.target = arguments.target.empty() ? gen::VulkanTarget::kAuto
+                                            : static_cast<gen::VulkanTarget>(
+                                                  1 + (arguments.target.back() - '0'));
+  if (!arguments.local_size.empty()) {
+    request.local_size = parse_local_size(arguments.local_size);
+    if (!request.local_size) {
+      return fail(fmt::format("--local-size '{}': expected X, X,Y or X,Y,Z, each from 1 to 65535",
+                              arguments.local_size));
+    }
+  }
+  for (const std::string& define : arguments.defines) {
+    const std::size_t equal = define.find('=');
+    request.defines.emplace_back(define.substr(0, equal),
+                                 equal == std::string::npos ? "1" : define.substr(equal + 1));
+  }
+  request.include_folders.assign(arguments.folders.begin(), arguments.folders.end());
+  const auto glsl = arguments.glsl.empty() ? gen::find_dialect_for(arguments.file)
+                                           : std::optional<fs::path>(arguments.glsl);
+  if (!glsl) return fail("the dialect's folder 'glsl' was not found; name it with --glsl");
+  request.glsl = *glsl;
+  gen::SourceStore sources;
+  auto source = sources.load(arguments.file);
+  if (!source.ok()) return fail(source.error());
+  request.source = *source;
+  const Watchdog watchdog(std::chrono::seconds(arguments.time_limit));
+  const gen::SourceOutcome outcome = gen::compile_source(request, sources);
+  for (const gen::Diagnostic& d : outcome.diagnostics) {
+    fmt::print(stderr, "{}\n", gen::to_string(d));
+  }
+  if (!outcome.ok) return 1;
+  const std::string_view bytes(reinterpret_cast<const char*>(outcome.words.data()),
+                               outcome.words.size() * 4);
+  if (arguments.output == "-") return write_stdout(bytes);
+  const Status status = gen::write_file(arguments.output, bytes);
+  return status.ok() ? 0 : fail(status.error());
+}
+
 // The packer of models is a program of its own: this one needs neither protobuf nor onnx.
 int run_model(char** arguments) {
   std::error_code code;
@@ -177,6 +254,7 @@ int run(int argc, char** argv) {
       "  spirkiln bake variants/kernels --name ocr --out-dir build/variants\n"
       "  spirkiln list build/variants/ocr_table.bin\n"
       "  spirkiln dump build/variants/ocr_table.bin gemm_nc_fp16s --glsl\n"
+      "  spirkiln spirv kernel.comp --variant fp16sa -o kernel.spv\n"
       "  spirkiln model --help");
 
   BakeArguments bake;
@@ -214,6 +292,42 @@ int run(int argc, char** argv) {
   bake_command->add_flag("--stats", bake.stats, "Print counts, sizes and time");
   bake_command->add_flag("--json", bake.json, "Print them as JSON")->needs("--stats");
 
+  SpirvArguments spirv;
+  auto* spirv_command = app.add_subcommand("spirv", "Compile one kernel in one variant");
+  spirv_command->add_option("file", spirv.file, "The kernel")->required();
+  spirv_command->add_option("--variant", spirv.variant,
+                            "fp32, fp16p, fp16pa, fp16s, fp16sa; ncnn-2023: image, image_fp16p, "
+                            "image_fp16pa, image_fp16s, image_fp16sa; ncnn-2026: fp16sau, bf16p, "
+                            "bf16s")
+      ->required();
+  spirv_command->add_option("-o,--output", spirv.output, "The module, or - for standard output")
+      ->required();
+  spirv_command->add_option("--profile", spirv.profile, "Edition of the dialect")
+      ->check(CLI::IsMember({"ncnn-2023", "ncnn-2026"}))
+      ->capture_default_str();
+  spirv_command
+      ->add_option("--target-env", spirv.target,
+                   "At least this Vulkan (default: the lowest that the kernel's extensions allow)")
+      ->check(CLI::IsMember({"vulkan1.0", "vulkan1.1", "vulkan1.2", "vulkan1.3"}));
+  spirv_command->add_option("--local-size", spirv.local_size,
+                            "X,Y,Z for a kernel that declares none (default: 1,1,1)");
+  spirv_command->add_flag("--strict", spirv.strict,
+                          "Raw access to stored values is an error");
+  spirv_command
+      ->add_option("-D,--define", spirv.defines,
+                   "NAME or NAME=VALUE: the kernel's own macros, NCNN_* switches, ncnn_* device "
+                   "values")
+      ->allow_extra_args(false);
+  spirv_command->add_option("-I,--include-dir", spirv.folders, "Further folder for #include")
+      ->allow_extra_args(false);
+  spirv_command->add_option("--optimise", spirv.optimise, "none, performance or size")
+      ->check(CLI::IsMember({"none", "performance", "size"}))
+      ->capture_default_str();
+  spirv_command->add_option("--glsl", spirv.glsl, "Folder with dialect/");
+  spirv_command->add_option("--time-limit", spirv.time_limit, "Seconds after which it gives up")
+      ->check(CLI::Range(1u, 86400u))
+      ->capture_default_str();
+
   std::string list_table;
   bool json = false;
   auto* list_command = app.add_subcommand("list", "Show what is in a table");
@@ -243,6 +357,7 @@ int run(int argc, char** argv) {
     return 2;
   }
   if (*bake_command) return run_bake(bake);
+  if (*spirv_command) return run_spirv(spirv);
   if (*list_command) {
     auto table = gen::TableView::open(list_table);
     if (!table.ok()) return fail(table.error());

@@ -9,6 +9,8 @@
 #include <set>
 #include <system_error>
 
+#include "forms.hpp"
+
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
 namespace {
@@ -147,9 +149,9 @@ class Parser {
         }
       } else if (name == "profile") {
         kernel.profile = string_value(key, node);
-        if (node.is_string() && kernel.profile != "ncnn-2023") {
-          fail(node.source(),
-               fmt::format("unknown profile '{}'; known: ncnn-2023", kernel.profile));
+        if (node.is_string() && form_names(kernel.profile).empty()) {
+          fail(node.source(), fmt::format("unknown profile '{}'; known: ncnn-2023, ncnn-2026",
+                                          kernel.profile));
         }
       } else if (name == "variants") {
         read_variants(key, node, kernel.variants);

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "source_compiler.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bake.hpp"
+#include "compose.hpp"
+#include "device_macros.hpp"
+#include "forms.hpp"
+#include "half_repair.hpp"
+#include "raw_access.hpp"
+#include "spirv_tools.hpp"
+
+namespace spirkiln::gen {
+namespace fs = std::filesystem;
+namespace {
+
+bool is_macro_name(std::string_view s) {
+  return !s.empty() && s.size() <= 256 && !(s[0] >= '0' && s[0] <= '9') &&
+         std::all_of(s.begin(), s.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+}
+
+bool is_reserved(std::string_view s) {
+  for (std::string_view prefix : {"SPIRKILN_", "spk_", "gl_", "GL_", "__"}) {
+    if (s.starts_with(prefix)) return true;
+  }
+  return s == "defined";
+}
+
+// Whether the compiler that is linked in knows the type that bf16s is made of.
+bool knows_bfloat16(SourceStore& sources) {
+  static const bool known = [&] {
+    const std::string text =
+        "#version 450\n#extension GL_EXT_bfloat16 : require\nvoid main() {}\n";
+    return compile(text, "bfloat16", kTargets[0], sources).ok;
+  }();
+  return known;
+}
+
+std::optional<std::string> check_define(const std::string& name, const std::string& value,
+                                        const Form& form) {
+  if (!is_macro_name(name)) return fmt::format("'{}' is not a macro name", name);
+  if (is_reserved(name)) return fmt::format("the name '{}' is reserved", name);
+  if (value.find('\n') != std::string::npos || value.size() > 4096) {
+    return fmt::format("the value of '{}' must be one line", name);
+  }
+  for (const auto& [own, ignored] : form.macros) {
+    if (own == name) return fmt::format("'{}' comes from the variant", name);
+  }
+  if ((name.starts_with("NCNN_") || name.starts_with("ncnn_")) && !is_axis_macro(name)) {
+    if (is_dialect_macro(name)) {
+      return fmt::format("'{}' comes from the variant; name another one instead", name);
+    }
+    return fmt::format("'{}': no such macro; the nearest is '{}'", name,
+                       nearest_dialect_macro(name));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+SourceOutcome compile_source(const SourceRequest& request, SourceStore& sources) {
+  SourceOutcome out;
+  const std::string name = request.source->path.string();
+  const auto fail = [&](std::string text) {
+    out.diagnostics.push_back({Severity::kError, name, 0, 0, std::move(text)});
+    return out;
+  };
+  const auto names = form_names(request.profile);
+  if (names.empty()) {
+    return fail(fmt::format("unknown profile '{}'; known: {}, {}", request.profile, kProfile2023,
+                            kProfile2026));
+  }
+  const auto form = find_form(request.profile, request.form);
+  if (!form) {
+    return fail(fmt::format("profile {} has no variant '{}'; it has {}", request.profile,
+                            request.form, fmt::join(names, ", ")));
+  }
+  if (request.form == "bf16s" && !knows_bfloat16(sources)) {
+    return fail(fmt::format("variant bf16s needs a compiler that knows GL_EXT_bfloat16; {} does not",
+                            glslang_version()));
+  }
+  Variant variant;
+  variant.name = request.form;
+  variant.macros = form->macros;
+  for (const auto& [macro, value] : request.defines) {
+    if (auto error = check_define(macro, value, *form)) return fail(std::move(*error));
+    // As in ncnn, what is off is not defined, so that #ifdef and #if agree.
+    if (value == "0" && is_axis_macro(macro)) continue;
+    variant.macros.emplace_back(macro, value);
+  }
+  const Composed composed = compose(*request.source, variant, request.local_size);
+  if (composed.error) {
+    out.diagnostics.push_back(*composed.error);
+    return out;
+  }
+  const fs::path dialect = request.glsl / "dialect" / "dialect.glsl";
+  std::vector<fs::path> folders = request.include_folders;
+  folders.push_back(request.glsl);
+  FrontResult front = preprocess({composed.text, name, dialect, folders}, sources);
+  front.included.insert(front.included.begin(), request.source);
+  std::vector<Diagnostic> own;
+  for (const auto& file : front.included) {
+    for (Diagnostic& d : check_dialect_macros(*file)) own.push_back(std::move(d));
+    if (!request.strict) continue;
+    for (Diagnostic& d : find_raw_access(*file)) own.push_back(std::move(d));
+  }
+  out.diagnostics = std::move(front.diagnostics);
+  for (Diagnostic& d : own) {
+    if (std::find(out.diagnostics.begin(), out.diagnostics.end(), d) == out.diagnostics.end()) {
+      out.diagnostics.push_back(std::move(d));
+    }
+  }
+  if (!front.ok || !own.empty()) return out;
+
+  const std::size_t asked =
+      request.target == VulkanTarget::kAuto ? 0 : static_cast<std::size_t>(request.target) - 1;
+  const Target& target = kTargets[std::max(asked, lowest_target(front.text))];
+  FrontResult compiled = compile_with_repair(front.text, name, target, sources);
+  for (Diagnostic& d : compiled.diagnostics) {
+    if (std::find(out.diagnostics.begin(), out.diagnostics.end(), d) == out.diagnostics.end()) {
+      out.diagnostics.push_back(std::move(d));
+    }
+  }
+  if (!compiled.ok) return out;
+  auto words = optimise(compiled.words, request.optimise, target);
+  if (!words.ok()) return fail("optimising failed: " + words.error().message);
+  if (const Status valid = validate(*words, target); !valid.ok()) {
+    return fail("the module is not valid: " + valid.error().message);
+  }
+  out.words = std::move(words).value();
+  out.ok = true;
+  return out;
+}
+
+std::optional<fs::path> find_dialect_for(const fs::path& source) {
+  if (auto glsl = find_glsl_folder(source)) return glsl;
+  std::error_code code;
+  const fs::path built = SPIRKILN_GLSL_FOLDER;
+  if (fs::is_regular_file(built / "dialect" / "dialect.glsl", code)) return built;
+  return std::nullopt;
+}
+
+}  // namespace spirkiln::gen
