@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A reader from a folder of packs.
+#if !defined(_WIN32)
+#include <dlfcn.h>
+#endif
+
 #include <cstdlib>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "spirkiln/ocr.hpp"
@@ -18,6 +23,26 @@ Result<std::shared_ptr<Net>> open_net(const fs::path& file, const Device& device
   auto graph = Graph::create(device, *model, options);
   if (!graph) return std::move(graph).error();
   return make_net(std::move(*graph));
+}
+
+// share/spirkiln of the tree that this library is installed in, empty outside of one. lib may have
+// a folder for the architecture below it.
+fs::path installed_packs() {
+#if !defined(_WIN32)
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&default_packs_folder), &info) == 0 ||
+      info.dli_fname == nullptr) {
+    return {};
+  }
+  std::error_code failed;
+  const fs::path lib = fs::canonical(info.dli_fname, failed).parent_path();
+  if (failed) return {};
+  for (const fs::path& prefix : {lib.parent_path(), lib.parent_path().parent_path()}) {
+    fs::path packs = prefix / "share" / "spirkiln";
+    if (fs::exists(packs / "det.spkm", failed)) return packs;
+  }
+#endif
+  return {};
 }
 
 }  // namespace
@@ -42,6 +67,7 @@ std::string default_packs_folder() {
     return value != nullptr && *value != '\0' ? value : nullptr;
   };
   if (const char* models = set("SPIRKILN_MODELS")) return models;
+  if (const fs::path shared = installed_packs(); !shared.empty()) return shared.string();
   if (const char* cache = set("SPIRKILN_CACHE")) return (fs::path(cache) / "packs").string();
   if (const char* cache = set("XDG_CACHE_HOME")) {
     return (fs::path(cache) / "spirkiln" / "packs").string();

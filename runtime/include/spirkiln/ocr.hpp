@@ -171,8 +171,9 @@ class SPIRKILN_API OcrReader {
   std::shared_ptr<const State> state_;
 };
 
-// The folder that packs are looked for in: $SPIRKILN_MODELS, else "packs" in $SPIRKILN_CACHE, else
-// in ${XDG_CACHE_HOME:-~/.cache}/spirkiln.
+// The folder that packs are looked for in: $SPIRKILN_MODELS, else share/spirkiln of the tree that
+// the library is installed in, else "packs" in $SPIRKILN_CACHE, else in
+// ${XDG_CACHE_HOME:-~/.cache}/spirkiln.
 SPIRKILN_API std::string default_packs_folder();
 
 }  // namespace spirkiln
