@@ -172,8 +172,8 @@ spirkiln_status spirkiln_model_from_memory(const void* bytes, size_t size, const
 void spirkiln_model_close(spirkiln_model* model) { delete model; }
 
 spirkiln_status spirkiln_graph_create(spirkiln_device* device, spirkiln_model* model,
-                                      const spirkiln_graph_options* options,
-                                      spirkiln_graph** graph, char* error, size_t error_bytes) {
+                                      const spirkiln_graph_options* options, spirkiln_graph** graph,
+                                      char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   if (graph == nullptr) return fail("spirkiln_graph_create: graph is NULL", text);
   *graph = nullptr;

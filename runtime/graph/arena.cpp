@@ -37,10 +37,9 @@ Result<std::uint64_t> pack_arena(std::span<ArenaItem> items, std::uint64_t align
     }
     item->offset = found ? best : cursor;
     total = std::max(total, item->offset + item->bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), item,
-                                   [](const ArenaItem* a, const ArenaItem* b) {
-                                     return a->offset < b->offset;
-                                   }),
+    placed.insert(std::upper_bound(
+                      placed.begin(), placed.end(), item,
+                      [](const ArenaItem* a, const ArenaItem* b) { return a->offset < b->offset; }),
                   item);
   }
   return align(total);

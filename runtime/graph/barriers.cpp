@@ -10,9 +10,7 @@ namespace {
 struct Range {
   Home home;
   std::uint64_t begin, end;
-  bool overlaps(const Range& o) const {
-    return home == o.home && begin < o.end && o.begin < end;
-  }
+  bool overlaps(const Range& o) const { return home == o.home && begin < o.end && o.begin < end; }
 };
 
 bool any_overlap(const std::vector<Range>& list, const Range& range) {

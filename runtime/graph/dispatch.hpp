@@ -2,8 +2,8 @@
 // What lowering hands to the planner: a node of the graph as dispatches of named kernels.
 //
 // Lowering knows kernels and shapes, and nothing of Vulkan; the planner knows memory, variants and
-// barriers, and nothing of operators. Which bindings a kernel reads and writes is not said here: the
-// planner takes it from the blob's own reflection (readonly, writeonly).
+// barriers, and nothing of operators. Which bindings a kernel reads and writes is not said here:
+// the planner takes it from the blob's own reflection (readonly, writeonly).
 #pragma once
 
 #include <array>
@@ -70,7 +70,8 @@ struct Dispatch {
   std::array<std::uint32_t, kMaxPushWords> push{};
   std::uint32_t push_words = 0;
   std::array<std::uint32_t, 3> groups{1, 1, 1};
-  std::array<std::uint32_t, 3> local_size{0, 0, 0};  // 0: the kernel's own; else its local-size constants
+  std::array<std::uint32_t, 3> local_size{0, 0,
+                                          0};  // 0: the kernel's own; else its local-size constants
 
   void push_u32(std::uint32_t v) { push.at(push_words++) = v; }
   void push_f32(float v) {
@@ -81,8 +82,8 @@ struct Dispatch {
 };
 
 struct Lowered {
-  std::vector<Dispatch> dispatches;           // in order; each may depend on all before it
-  std::vector<std::uint64_t> scratch_bytes;   // buffers that live only within this node
+  std::vector<Dispatch> dispatches;  // in order; each may depend on all before it
+  std::vector<std::uint64_t> scratch_bytes;  // buffers that live only within this node
 };
 
 struct LowerRequest {

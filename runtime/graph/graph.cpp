@@ -42,7 +42,8 @@ struct Graph::State {
   GraphOptions options;
   bool profile = false;
 
-  State(Device d, Model m, Table t) : device(std::move(d)), model(std::move(m)), table(std::move(t)) {}
+  State(Device d, Model m, Table t)
+      : device(std::move(d)), model(std::move(m)), table(std::move(t)) {}
 
   static Result<std::shared_ptr<State>> create(const Device& device, const Model& model,
                                                const GraphOptions& options);
@@ -106,8 +107,7 @@ void Graph::State::report(const Plan& plan) const {
   }
 }
 
-Result<std::shared_ptr<Graph::State>> Graph::State::create(const Device& device,
-                                                           const Model& model,
+Result<std::shared_ptr<Graph::State>> Graph::State::create(const Device& device, const Model& model,
                                                            const GraphOptions& options) {
   auto table = open_table();
   if (!table) return std::move(table).error();
@@ -131,8 +131,7 @@ Result<std::shared_ptr<Graph::State>> Graph::State::create(const Device& device,
   return state;
 }
 
-Result<Graph> Graph::create(const Device& device, const Model& model,
-                            const GraphOptions& options) {
+Result<Graph> Graph::create(const Device& device, const Model& model, const GraphOptions& options) {
   auto state = guarded([&] { return State::create(device, model, options); });
   if (!state) return std::move(state).error();
   Graph graph;
@@ -173,8 +172,8 @@ Result<std::vector<TensorF32>> Graph::State::run(const Pictures& pictures, RunTi
   const PlannedGraph& planned = (*plan)->planned;
 
   auto begin = Clock::now();
-  std::memcpy(executor->mapped(Home::kUpload).data() + planned.upload_offset,
-              pictures.bytes.data(), pictures.bytes.size());
+  std::memcpy(executor->mapped(Home::kUpload).data() + planned.upload_offset, pictures.bytes.data(),
+              pictures.bytes.size());
   const double upload_ms = ms_since(begin);
   auto gpu_ms = executor->run(*(*plan)->recording);
   if (!gpu_ms) return std::move(gpu_ms).error();

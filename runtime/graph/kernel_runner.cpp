@@ -106,8 +106,8 @@ Result<KernelRunner::Outputs> KernelRunner::run(const Lowered& lowered, const Bu
     return std::move(s).error();
   }
   if (auto s = executor_->write(Home::kWeights, 0, fixed); !s) return std::move(s).error();
-  const std::vector<std::byte> scratch(
-      program->home_bytes[static_cast<std::size_t>(Home::kArena)], kFill);
+  const std::vector<std::byte> scratch(program->home_bytes[static_cast<std::size_t>(Home::kArena)],
+                                       kFill);
   if (auto s = executor_->write(Home::kArena, 0, scratch); !s) return std::move(s).error();
   const auto mapped = executor_->mapped(Home::kDownload);
   std::fill(mapped.begin(), mapped.end(), kFill);
@@ -131,8 +131,8 @@ Result<KernelRunner::Outputs> KernelRunner::run(const Lowered& lowered, const Bu
   for (const auto& [buffer, next] : {std::pair{output, guard}, std::pair{floats_out, guard2}}) {
     const auto behind = mapped.subspan(end_of(buffer), end_of(next) - end_of(buffer));
     if (std::any_of(behind.begin(), behind.end(), [](std::byte b) { return b != kFill; })) {
-      return Error{ErrorCode::kInvalidArgument, "a kernel wrote behind the end of " +
-                                                    program->buffers[buffer].name};
+      return Error{ErrorCode::kInvalidArgument,
+                   "a kernel wrote behind the end of " + program->buffers[buffer].name};
     }
   }
   const auto o = bytes_of(output), fo = bytes_of(floats_out);

@@ -73,8 +73,9 @@ Error Model::State::corrupt(const std::string& what) const {
 
 Status Model::State::parse() {
   if (bytes.size() < sizeof kMagic || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) {
-    return Error{ErrorCode::kCorrupt, origin + " is no model pack (it does not begin with "
-                                               "SPKMODEL). spirkiln model makes one from ONNX"};
+    return Error{ErrorCode::kCorrupt, origin +
+                                          " is no model pack (it does not begin with "
+                                          "SPKMODEL). spirkiln model makes one from ONNX"};
   }
   if (bytes.size() < sizeof(ModelHeader)) return corrupt("it ends inside its header");
   std::memcpy(&header, bytes.data(), sizeof header);
@@ -199,8 +200,8 @@ Status Model::State::check_consts() const {
     if (half ? !lies_inside(c.lo_offset) : c.lo_offset != 0) {
       return corrupt(at + ": position of the second plane");
     }
-    const bool finite = half ? halves_finite(plane(c)) && halves_finite(plane(c, true))
-                             : floats_finite(plane(c));
+    const bool finite =
+        half ? halves_finite(plane(c)) && halves_finite(plane(c, true)) : floats_finite(plane(c));
     if (!finite) {
       return Error{ErrorCode::kNotFinite,
                    origin + ": constant " + std::string(string(c.name)) + " holds NaN or infinity"};

@@ -80,8 +80,7 @@ class NodeCheck {
           return "kernel, stride or padding out of range";
         }
         // Padding as wide as the kernel would make windows that hold no value at all.
-        if (n_.i[4] >= n_.i[0] || n_.i[6] >= n_.i[0] || n_.i[5] >= n_.i[1] ||
-            n_.i[7] >= n_.i[1]) {
+        if (n_.i[4] >= n_.i[0] || n_.i[6] >= n_.i[0] || n_.i[5] >= n_.i[1] || n_.i[7] >= n_.i[1]) {
           return "padding is not smaller than the kernel";
         }
         if (n_.op == Op::kAvgPool && !between(8, 8, 0, 1)) return "attribute 8";

@@ -57,17 +57,17 @@ Result<PipelineStore::Layout> PipelineStore::layout_of(const Table& table,
     append(&key, &b.binding, sizeof b.binding);
     append(&key, &b.kind, sizeof b.kind);
     if (b.set != 0 || b.kind != table::BindingKind::kStorageBuffer) {
-      return Error{ErrorCode::kUnsupported,
-                   "only storage buffers of set 0 can be bound, not set " + std::to_string(b.set) +
-                       " binding " + std::to_string(b.binding)};
+      return Error{ErrorCode::kUnsupported, "only storage buffers of set 0 can be bound, not set " +
+                                                std::to_string(b.set) + " binding " +
+                                                std::to_string(b.binding)};
     }
   }
   if (const auto it = layouts_.find(key); it != layouts_.end()) return it->second;
 
   std::vector<VkDescriptorSetLayoutBinding> list;
   for (const table::BindingEntry& b : bindings) {
-    list.push_back({b.binding, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT,
-                    nullptr});
+    list.push_back(
+        {b.binding, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
   }
   const DeviceFunctions& f = device_.f;
   Layout layout;

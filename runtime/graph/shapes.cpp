@@ -171,8 +171,7 @@ Result<std::vector<Dims>> tensor_shapes(const Model::State& model, const InputSh
   }
   const Dims& in = shapes[model.header.input_tensor];
   if (in.n != input.n || in.h != input.h || in.w != input.w) {
-    return Error{ErrorCode::kInvalidArgument,
-                 what + "its input is " + to_string(in)};
+    return Error{ErrorCode::kInvalidArgument, what + "its input is " + to_string(in)};
   }
   std::vector<Dims> inputs;
   for (const Node& n : model.nodes) {
@@ -182,8 +181,8 @@ Result<std::vector<Dims>> tensor_shapes(const Model::State& model, const InputSh
     const auto expected = expected_output(n, inputs, out.c);
     const bool residual_fits = (n.flags & kHasResidual) == 0 || inputs.back() == out;
     if (expected && *expected == out && residual_fits) continue;
-    std::string text = what + std::string(op_name(n.op)) + " " + std::string(model.string(n.name)) +
-                       " of ";
+    std::string text =
+        what + std::string(op_name(n.op)) + " " + std::string(model.string(n.name)) + " of ";
     for (const Dims& d : inputs) text += to_string(d) + ", ";
     text += expected ? "gives " + to_string(*expected) : "is impossible";
     return Error{ErrorCode::kCorrupt, text + ", the pack says " + to_string(out)};

@@ -24,8 +24,8 @@ std::vector<std::optional<std::int64_t>> evaluate(std::span<const model::Expr> e
 
 // The dims of every tensor. Refuses what breaks a constraint, has a dimension outside 1 to 2^24 or
 // a tensor of 2^31 vectors or more, and where a node's output is not the shape that its operator
-// gives: kernels index by these. Errors: kInvalidArgument naming the picture's shape and the reason,
-// kCorrupt when a node contradicts itself.
+// gives: kernels index by these. Errors: kInvalidArgument naming the picture's shape and the
+// reason, kCorrupt when a node contradicts itself.
 Result<std::vector<Dims>> tensor_shapes(const Model::State& model, const InputShape& input);
 
 std::string to_string(const Dims& d);

@@ -34,8 +34,7 @@ float sum_of(std::uint16_t hi, std::uint16_t lo) {
 
 }  // namespace
 
-void fill_weights(const Model::State& model, const WeightLayout& layout,
-                  std::span<std::byte> out) {
+void fill_weights(const Model::State& model, const WeightLayout& layout, std::span<std::byte> out) {
   for (std::size_t i = 0; i < model.consts.size(); ++i) {
     const model::Const& c = model.consts[i];
     const WeightPlace& place = layout.places[i];

@@ -123,7 +123,7 @@ Result<std::vector<DeviceInfo>> all_infos(const MessageCallback& message) {
 }
 
 Result<std::shared_ptr<Device::State>> open_state(const DeviceOptions& options,
-                                                 const Result<Table>& table) {
+                                                  const Result<Table>& table) {
   auto instance =
       Instance::create(options.validation || validation_in_environment(), options.message);
   if (!instance) return std::move(instance).error();
@@ -186,7 +186,7 @@ Result<std::shared_ptr<Device::State>> open_state(const DeviceOptions& options,
   if (created != VK_SUCCESS) return vk_error("vkCreateDevice on " + name, created);
 
   std::string missing;
-#define SPIRKILN_LOAD(fn)                                                                      \
+#define SPIRKILN_LOAD(fn)                                                               \
   state->f.fn = reinterpret_cast<PFN_##fn>(fi.vkGetDeviceProcAddr(state->device, #fn)); \
   if (state->f.fn == nullptr) missing += " " #fn;
   SPIRKILN_VK_DEVICE(SPIRKILN_LOAD)

@@ -21,27 +21,22 @@ FeatureChain::FeatureChain(std::uint32_t api_version,
     *tail = part;
     tail = &part->pNext;
   };
-  link(&storage16_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,
-       make_version(1, 1), VK_KHR_16BIT_STORAGE_EXTENSION_NAME,
+  link(&storage16_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES, make_version(1, 1),
+       VK_KHR_16BIT_STORAGE_EXTENSION_NAME,
        w.storage16 || w.uniform_storage16 || w.push_constant16);
   link(&storage8_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES, make_version(1, 2),
-       VK_KHR_8BIT_STORAGE_EXTENSION_NAME,
-       w.storage8 || w.uniform_storage8 || w.push_constant8);
+       VK_KHR_8BIT_STORAGE_EXTENSION_NAME, w.storage8 || w.uniform_storage8 || w.push_constant8);
   link(&float16_int8_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES,
-       make_version(1, 2), VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME,
-       w.float16 || w.int8);
+       make_version(1, 2), VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME, w.float16 || w.int8);
   link(&variable_pointers_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VARIABLE_POINTERS_FEATURES,
        make_version(1, 1), VK_KHR_VARIABLE_POINTERS_EXTENSION_NAME,
        w.variable_pointers || w.variable_pointers_storage);
   link(&memory_model_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES,
-       make_version(1, 2), VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME,
-       w.vulkan_memory_model);
+       make_version(1, 2), VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, w.vulkan_memory_model);
   link(&dot_product_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES,
-       make_version(1, 3), VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME,
-       w.integer_dot_product);
+       make_version(1, 3), VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, w.integer_dot_product);
   link(&cooperative_matrix_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, 0,
-       VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
-       w.cooperative_matrix);
+       VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, w.cooperative_matrix);
   if (api_version < make_version(1, 1)) {
     // What the extensions above are built on where the core lacks it.
     if (extensions.contains(std::string_view("VK_KHR_storage_buffer_storage_class"))) {

@@ -12,9 +12,8 @@ namespace {
 constexpr const char* kValidationLayer = "VK_LAYER_KHRONOS_validation";
 
 bool has_extension(const std::vector<VkExtensionProperties>& list, std::string_view name) {
-  return std::any_of(list.begin(), list.end(), [&](const VkExtensionProperties& e) {
-    return name == e.extensionName;
-  });
+  return std::any_of(list.begin(), list.end(),
+                     [&](const VkExtensionProperties& e) { return name == e.extensionName; });
 }
 
 std::vector<VkExtensionProperties> instance_extensions(const GlobalFunctions& f,
@@ -74,10 +73,10 @@ Result<std::shared_ptr<Instance>> Instance::create(bool validation,
   std::uint32_t loader_version = VK_API_VERSION_1_0;
   if (g.vkEnumerateInstanceVersion != nullptr) g.vkEnumerateInstanceVersion(&loader_version);
   // 1.3 brings every structure that caps are read from; devices may be older.
-  self->api_version_ = std::min<std::uint32_t>(
-      VK_MAKE_API_VERSION(0, VK_API_VERSION_MAJOR(loader_version),
-                          VK_API_VERSION_MINOR(loader_version), 0),
-      VK_API_VERSION_1_3);
+  self->api_version_ =
+      std::min<std::uint32_t>(VK_MAKE_API_VERSION(0, VK_API_VERSION_MAJOR(loader_version),
+                                                  VK_API_VERSION_MINOR(loader_version), 0),
+                              VK_API_VERSION_1_3);
 
   const auto available = instance_extensions(g, nullptr);
   std::vector<const char*> extensions, layers;
@@ -158,11 +157,9 @@ Result<std::shared_ptr<Instance>> Instance::create(bool validation,
   if (created != VK_SUCCESS) return vk_error("vkCreateInstance", created);
 
   InstanceFunctions& f = self->f_;
-  auto load = [&](const char* name) {
-    return g.vkGetInstanceProcAddr(self->instance_, name);
-  };
+  auto load = [&](const char* name) { return g.vkGetInstanceProcAddr(self->instance_, name); };
   std::string missing;
-#define SPIRKILN_LOAD(fn)                              \
+#define SPIRKILN_LOAD(fn)                       \
   f.fn = reinterpret_cast<PFN_##fn>(load(#fn)); \
   if (f.fn == nullptr) missing += " " #fn;
   SPIRKILN_VK_INSTANCE(SPIRKILN_LOAD)
@@ -189,8 +186,8 @@ Result<std::shared_ptr<Instance>> Instance::create(bool validation,
       return Error{ErrorCode::kNoVulkan, "VK_EXT_debug_utils lacks its functions"};
     }
     messenger.pNext = nullptr;
-    const VkResult r = f.vkCreateDebugUtilsMessengerEXT(self->instance_, &messenger, nullptr,
-                                                        &self->messenger_);
+    const VkResult r =
+        f.vkCreateDebugUtilsMessengerEXT(self->instance_, &messenger, nullptr, &self->messenger_);
     if (r != VK_SUCCESS) return vk_error("vkCreateDebugUtilsMessengerEXT", r);
   }
   return self;

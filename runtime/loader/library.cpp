@@ -74,15 +74,15 @@ Result<std::shared_ptr<VulkanLibrary>> VulkanLibrary::open(const std::vector<std
   for (const std::string& name : names) {
     std::string why;
     if (void* handle = open_library(name); handle != nullptr) {
-      auto entry = reinterpret_cast<PFN_vkGetInstanceProcAddr>(
-          find_symbol(handle, "vkGetInstanceProcAddr"));
+      auto entry =
+          reinterpret_cast<PFN_vkGetInstanceProcAddr>(find_symbol(handle, "vkGetInstanceProcAddr"));
       std::shared_ptr<VulkanLibrary> library(new VulkanLibrary());
       library->name_ = name;
       GlobalFunctions& f = library->functions_;
       f.vkGetInstanceProcAddr = entry;
       bool complete = entry != nullptr;
       if (complete) {
-#define SPIRKILN_LOAD(fn)                                               \
+#define SPIRKILN_LOAD(fn)                                        \
   f.fn = reinterpret_cast<PFN_##fn>(entry(VK_NULL_HANDLE, #fn)); \
   complete = complete && f.fn != nullptr;
         SPIRKILN_VK_GLOBAL(SPIRKILN_LOAD)

@@ -13,7 +13,8 @@ namespace spirkiln {
 enum class MemoryUse {
   kDevice,    // only the device touches it
   kUpload,    // the host writes, the device reads
-  kDownload,  // the device writes, the host reads: cached, and never device-local beside a host heap
+  kDownload,  // the device writes, the host reads: cached, and never device-local beside a host
+              // heap
 };
 
 class Buffer {

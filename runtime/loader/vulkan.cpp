@@ -33,8 +33,7 @@ std::string vk_result_name(VkResult code) {
 }
 
 Error vk_error(const std::string& what, VkResult code) {
-  const bool memory =
-      code == VK_ERROR_OUT_OF_HOST_MEMORY || code == VK_ERROR_OUT_OF_DEVICE_MEMORY;
+  const bool memory = code == VK_ERROR_OUT_OF_HOST_MEMORY || code == VK_ERROR_OUT_OF_DEVICE_MEMORY;
   return Error{memory ? ErrorCode::kOutOfMemory : ErrorCode::kVulkan,
                what + " failed: " + vk_result_name(code)};
 }

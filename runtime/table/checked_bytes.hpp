@@ -12,8 +12,8 @@ namespace spirkiln {
 
 // `count` structs at `offset`, or nothing when they do not lie inside `bytes` or are not aligned.
 template <typename T>
-std::optional<std::span<const T>> section_of(std::span<const std::byte> bytes,
-                                             std::uint64_t offset, std::uint64_t count) {
+std::optional<std::span<const T>> section_of(std::span<const std::byte> bytes, std::uint64_t offset,
+                                             std::uint64_t count) {
   if (count == 0) return std::span<const T>{};
   if (offset > bytes.size() || count > (bytes.size() - offset) / sizeof(T)) return std::nullopt;
   const std::byte* begin = bytes.data() + offset;

@@ -32,9 +32,8 @@ Result<std::vector<std::byte>> read_file(const std::string& path, std::uint64_t 
   }
   // Grown as bytes arrive: a device file or a pipe has no size to trust.
   std::vector<std::byte> bytes;
-  std::uint64_t expected = std::filesystem::is_regular_file(status)
-                               ? std::filesystem::file_size(path, ec)
-                               : 0;
+  std::uint64_t expected =
+      std::filesystem::is_regular_file(status) ? std::filesystem::file_size(path, ec) : 0;
   if (ec) expected = 0;
   if (expected > max_bytes) {
     return Error{ErrorCode::kIo, path + " has " + std::to_string(expected) +
@@ -72,9 +71,8 @@ Status write_file_atomically(const std::string& path, std::span<const std::byte>
     if (file == nullptr) {
       return Error{ErrorCode::kIo, "cannot write " + temporary + ": " + std::strerror(errno)};
     }
-    const bool written =
-        std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size() &&
-        std::fflush(file.get()) == 0;
+    const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size() &&
+                         std::fflush(file.get()) == 0;
     if (!written) {
       const std::string why = std::strerror(errno);
       file.reset();

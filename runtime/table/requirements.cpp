@@ -16,7 +16,7 @@ struct CapabilityRule {
   std::uint32_t capability;  // spv::Capability
   const char* name;
   const char* feature = "";  // what Vulkan calls it
-  bool Caps::*member = nullptr;
+  bool Caps::* member = nullptr;
   std::uint32_t subgroup = 0;  // VkSubgroupFeatureFlagBits
 
   bool met(const Caps& caps) const {
@@ -50,8 +50,7 @@ constexpr CapabilityRule kCapabilities[] = {
     {63, "GroupNonUniformArithmetic", "subgroup operations (arithmetic)", nullptr, 0x4},
     {64, "GroupNonUniformBallot", "subgroup operations (ballot)", nullptr, 0x8},
     {65, "GroupNonUniformShuffle", "subgroup operations (shuffle)", nullptr, 0x10},
-    {66, "GroupNonUniformShuffleRelative", "subgroup operations (shuffle relative)",
-     nullptr, 0x20},
+    {66, "GroupNonUniformShuffleRelative", "subgroup operations (shuffle relative)", nullptr, 0x20},
     {67, "GroupNonUniformClustered", "subgroup operations (clustered)", nullptr, 0x40},
     {68, "GroupNonUniformQuad", "subgroup operations (quad)", nullptr, 0x80},
     {4433, "StorageBuffer16BitAccess", "storageBuffer16BitAccess", &Caps::storage16},
@@ -68,8 +67,7 @@ constexpr CapabilityRule kCapabilities[] = {
     {5345, "VulkanMemoryModel", "vulkanMemoryModel", &Caps::vulkan_memory_model},
     {6016, "DotProductInputAll", "shaderIntegerDotProduct", &Caps::integer_dot_product},
     {6017, "DotProductInput4x8Bit", "shaderIntegerDotProduct", &Caps::integer_dot_product},
-    {6018, "DotProductInput4x8BitPacked", "shaderIntegerDotProduct",
-     &Caps::integer_dot_product},
+    {6018, "DotProductInput4x8BitPacked", "shaderIntegerDotProduct", &Caps::integer_dot_product},
     {6019, "DotProduct", "shaderIntegerDotProduct", &Caps::integer_dot_product},
     {6022, "CooperativeMatrixKHR", "cooperativeMatrix", &Caps::cooperative_matrix},
 };

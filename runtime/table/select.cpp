@@ -13,8 +13,12 @@ struct FormName {
   std::string_view name;
 };
 constexpr FormName kForms[] = {
-    {kFp32, "fp32"},   {kFp16p, "fp16p"},   {kFp16pa, "fp16pa"},
-    {kFp16s, "fp16s"}, {kFp16sa, "fp16sa"}, {{Storage::kBf16Packed, Arithmetic::kFp32}, "bf16p"},
+    {kFp32, "fp32"},
+    {kFp16p, "fp16p"},
+    {kFp16pa, "fp16pa"},
+    {kFp16s, "fp16s"},
+    {kFp16sa, "fp16sa"},
+    {{Storage::kBf16Packed, Arithmetic::kFp32}, "bf16p"},
     {{Storage::kBf16, Arithmetic::kFp32}, "bf16s"},
 };
 
@@ -60,8 +64,8 @@ std::string join_forms(std::span<const Form> forms) {
 
 Error no_variant(const Table& table, const SelectRequest& request, const KernelEntry& kernel,
                  const DeviceCaps& caps) {
-  std::string text = "no variant of kernel " + std::string(request.kernel) + " (" +
-                     join_forms(request.forms);
+  std::string text =
+      "no variant of kernel " + std::string(request.kernel) + " (" + join_forms(request.forms);
   for (const AxisRequest& a : request.axes) {
     text += ", " + std::string(a.axis) + "=" + std::string(a.value);
   }
@@ -108,9 +112,8 @@ Result<Selection> select_blob(const Table& table, const SelectRequest& request,
                               const DeviceCaps& caps) {
   const KernelEntry* kernel = table.find(request.kernel);
   if (kernel == nullptr) {
-    return Error{ErrorCode::kNoVariant, "the kernel table " + table.origin() +
-                                            " has no kernel \"" + std::string(request.kernel) +
-                                            "\""};
+    return Error{ErrorCode::kNoVariant, "the kernel table " + table.origin() + " has no kernel \"" +
+                                            std::string(request.kernel) + "\""};
   }
   const auto variants = table.variants_of(*kernel);
   for (const Form form : request.forms) {

@@ -67,14 +67,15 @@ Status Table::State::parse() {
   }
   std::memcpy(&header, bytes.data(), sizeof header);
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
-    return Error{ErrorCode::kCorrupt, origin + " is no kernel table (it does not begin with "
-                                               "SPKTABLE)"};
+    return Error{ErrorCode::kCorrupt, origin +
+                                          " is no kernel table (it does not begin with "
+                                          "SPKTABLE)"};
   }
   if (header.version != kVersion) {
-    return Error{ErrorCode::kCorrupt,
-                 origin + ": table format " + std::to_string(header.version) +
-                     ", this library reads format " + std::to_string(kVersion) +
-                     ". Bake it again with the matching spirkiln"};
+    return Error{ErrorCode::kCorrupt, origin + ": table format " + std::to_string(header.version) +
+                                          ", this library reads format " +
+                                          std::to_string(kVersion) +
+                                          ". Bake it again with the matching spirkiln"};
   }
   if (header.header_bytes != sizeof(TableHeader)) return corrupt("header size");
   if (header.total_bytes != bytes.size()) {
@@ -98,8 +99,8 @@ Status Table::State::parse() {
   for (const Status& s :
        {take(&strings, header.strings, "strings"), take(&kernels, header.kernels, "kernels"),
         take(&variants, header.variants, "variants"),
-        take(&axis_values, header.axis_values, "axis values"),
-        take(&blobs, header.blobs, "blobs"), take(&frames, header.frames, "frames"),
+        take(&axis_values, header.axis_values, "axis values"), take(&blobs, header.blobs, "blobs"),
+        take(&frames, header.frames, "frames"),
         take(&capabilities, header.capabilities, "capabilities"),
         take(&extensions, header.extensions, "extensions"),
         take(&bindings, header.bindings, "bindings"), take(&specs, header.specs, "specs"),
@@ -129,8 +130,8 @@ Status Table::State::check_kernels() const {
     if (!range_in(k.first_variant, k.variant_count, variants.size())) {
       return corrupt(at + "variants");
     }
-    for (const VariantEntry& v : variants.subspan(k.variant_count ? k.first_variant : 0,
-                                                  k.variant_count)) {
+    for (const VariantEntry& v :
+         variants.subspan(k.variant_count ? k.first_variant : 0, k.variant_count)) {
       if (v.kernel != i) return corrupt(at + "a variant of another kernel");
     }
   }

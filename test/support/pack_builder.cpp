@@ -141,7 +141,8 @@ PackBuilder mixed_graph() {
   PackBuilder b;
   const auto h2 = b.windows(b.h(), 2, 3, 2), w2 = b.windows(b.w(), 2, 3, 2);
   const auto a = b.tensor(b.n(), h2, w2, 6);
-  b.node(Op::kConv, a, {b.input()}, {b.weights(ramp(9 * 4 * 8)), b.floats(ramp(8)), b.floats(ramp(8))},
+  b.node(Op::kConv, a, {b.input()},
+         {b.weights(ramp(9 * 4 * 8)), b.floats(ramp(8)), b.floats(ramp(8))},
          {3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 3, 6})
       .epilogue.act = Activation::kHardSwish;
   const auto d = b.tensor(b.n(), h2, w2, 6);
@@ -163,9 +164,11 @@ PackBuilder mixed_graph() {
   b.node(Op::kAffine, f, {c}, {b.floats(ramp(12)), b.floats(ramp(12))});
   const auto l = b.tensor(b.n(), h2, w2, 12);
   b.node(Op::kLayerNorm, l, {f}, {b.floats(ramp(12)), b.floats(ramp(12))}).f[0] = 1e-5f;
-  const auto r = b.tensor(b.n(), b.op(ExprOp::kMul, h2, b.num(2)), b.op(ExprOp::kMul, w2, b.num(2)), 12);
+  const auto r =
+      b.tensor(b.n(), b.op(ExprOp::kMul, h2, b.num(2)), b.op(ExprOp::kMul, w2, b.num(2)), 12);
   b.node(Op::kResize, r, {l}, {}, {2, 2});
-  const auto o = b.tensor(b.n(), b.op(ExprOp::kMul, h2, b.num(2)), b.op(ExprOp::kMul, w2, b.num(2)), 12);
+  const auto o =
+      b.tensor(b.n(), b.op(ExprOp::kMul, h2, b.num(2)), b.op(ExprOp::kMul, w2, b.num(2)), 12);
   b.node(Op::kSoftmax, o, {r});
   b.constraint(b.op(ExprOp::kMax, b.h(), b.num(2)), b.h(), "at least two rows");
   b.output(o);

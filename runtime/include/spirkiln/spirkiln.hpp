@@ -33,8 +33,8 @@ struct DeviceInfo {
 struct DeviceOptions {
   std::optional<std::uint32_t> index;  // else $SPIRKILN_DEVICE (index or part of a name), else the
                                        // best: discrete, integrated, virtual, cpu
-  std::string name;                    // part of a device name; empty: any
-  bool validation = false;             // load VK_LAYER_KHRONOS_validation; also $SPIRKILN_VALIDATION=1
+  std::string name;  // part of a device name; empty: any
+  bool validation = false;  // load VK_LAYER_KHRONOS_validation; also $SPIRKILN_VALIDATION=1
   MessageCallback message;
 };
 
@@ -68,8 +68,8 @@ class SPIRKILN_API Model {
   std::shared_ptr<const State> state_;
 };
 
-// N pictures of H x W pixels, four bytes each: B, G, R, validity (0: the pixel counts as padding and
-// enters the graph as 0). Rows are tight.
+// N pictures of H x W pixels, four bytes each: B, G, R, validity (0: the pixel counts as padding
+// and enters the graph as 0). Rows are tight.
 struct Pictures {
   std::uint32_t n = 0, h = 0, w = 0;
   std::span<const std::uint8_t> bytes;  // n * h * w * 4
@@ -90,7 +90,7 @@ struct GraphOptions {
 };
 
 struct RunTimings {
-  double plan_ms = 0;     // 0 when the plan was cached
+  double plan_ms = 0;  // 0 when the plan was cached
   double upload_ms = 0, gpu_ms = 0, download_ms = 0;
   std::uint32_t dispatches = 0;
 };

@@ -153,11 +153,11 @@ TEST_CASE("a node that contradicts itself is refused with the reason") {
              ContainsSubstring("references"));
   CHECK_THAT(softmax_of([](Node& n, PackBuilder&) { n.epilogue.b = std::nanf(""); }),
              ContainsSubstring("not finite"));
-  CHECK_THAT(softmax_of([](Node& n, PackBuilder&) {
-               n.epilogue.act = static_cast<Activation>(99);
-             }),
-             ContainsSubstring("activation"));
-  CHECK_THAT(softmax_of([](Node& n, PackBuilder&) { n.op = Op::kConv; }), ContainsSubstring("conv"));
+  CHECK_THAT(
+      softmax_of([](Node& n, PackBuilder&) { n.epilogue.act = static_cast<Activation>(99); }),
+      ContainsSubstring("activation"));
+  CHECK_THAT(softmax_of([](Node& n, PackBuilder&) { n.op = Op::kConv; }),
+             ContainsSubstring("conv"));
   CHECK_THAT(softmax_of([](Node&, PackBuilder& b) {
                const auto t = b.tensor(b.n(), b.h(), b.w(), 3);
                const auto u = b.tensor(b.n(), b.h(), b.w(), 3);

@@ -48,7 +48,9 @@ TEST_CASE("what has no value is absent, and so is all that uses it") {
   CHECK_FALSE(value(ExprOp::kMul, 1 << 30, 1 << 30));
   CHECK_FALSE(value(ExprOp::kAdd, INT32_MAX, INT32_MAX));
   CHECK(value(ExprOp::kExactDiv, INT32_MIN, -1) == std::int64_t{1} << 31);
-  const Expr chain[] = {{ExprOp::kConst, 1 << 30, 0}, {ExprOp::kMul, 0, 0}, {ExprOp::kMin, 1, 0},
+  const Expr chain[] = {{ExprOp::kConst, 1 << 30, 0},
+                        {ExprOp::kMul, 0, 0},
+                        {ExprOp::kMin, 1, 0},
                         {ExprOp::kInput, 1, 0}};
   const auto values = evaluate(chain, {1, 77, 1});
   CHECK_FALSE(values[1]);
@@ -69,7 +71,10 @@ TEST_CASE("shapes of a small graph") {
   REQUIRE(s);
   CHECK((*s)[t] == Dims{2, 4, 5, 5});
 
-  for (const InputShape bad : {InputShape{0, 7, 7}, {1, 0, 7}, {1, 7, 0}, {1, 1u << 25, 7},
+  for (const InputShape bad : {InputShape{0, 7, 7},
+                               {1, 0, 7},
+                               {1, 7, 0},
+                               {1, 1u << 25, 7},
                                {0xffffffffu, 0xffffffffu, 0xffffffffu}}) {
     const auto r = shapes_of(b, bad);
     REQUIRE_FALSE(r);

@@ -74,7 +74,8 @@ VkPhysicalDeviceMemoryProperties memory_of(
     std::initializer_list<VkMemoryHeapFlags> heaps) {
   VkPhysicalDeviceMemoryProperties m{};
   for (const auto& [flags, heap] : types) m.memoryTypes[m.memoryTypeCount++] = {flags, heap};
-  for (const VkMemoryHeapFlags flags : heaps) m.memoryHeaps[m.memoryHeapCount++] = {1u << 30, flags};
+  for (const VkMemoryHeapFlags flags : heaps)
+    m.memoryHeaps[m.memoryHeapCount++] = {1u << 30, flags};
   return m;
 }
 
@@ -103,14 +104,14 @@ TEST_CASE("memory types: a card with ReBAR is never read from through the bus") 
 }
 
 TEST_CASE("memory types: where all memory is one, everything is mapped") {
-  const auto m = memory_of({{kLocal | kVisible | kCoherent | kCached, 0}},
-                           {VK_MEMORY_HEAP_DEVICE_LOCAL_BIT});
+  const auto m =
+      memory_of({{kLocal | kVisible | kCoherent | kCached, 0}}, {VK_MEMORY_HEAP_DEVICE_LOCAL_BIT});
   for (const auto use : {MemoryUse::kDevice, MemoryUse::kUpload, MemoryUse::kDownload}) {
     CHECK(choose_memory_type(m, 1, use) == 0);
   }
-  const auto two = memory_of({{kLocal, 0}, {kLocal | kVisible | kCoherent, 0},
-                              {kLocal | kVisible | kCached, 0}},
-                             {VK_MEMORY_HEAP_DEVICE_LOCAL_BIT});
+  const auto two =
+      memory_of({{kLocal, 0}, {kLocal | kVisible | kCoherent, 0}, {kLocal | kVisible | kCached, 0}},
+                {VK_MEMORY_HEAP_DEVICE_LOCAL_BIT});
   CHECK(choose_memory_type(two, 7, MemoryUse::kDownload) == 2);
   CHECK(choose_memory_type(two, 7, MemoryUse::kUpload) == 1);
 }

@@ -19,7 +19,8 @@ std::vector<std::byte> sample() {
   for (const char* name : {"beta", "alpha", "gamma"}) {
     TestKernel k{name, {}};
     for (const Form form : {kFp16s, kFp32}) {
-      TestVariant v{std::string(name) + "_" + form_name(form), form.storage, form.arithmetic, {}, {}};
+      TestVariant v{
+          std::string(name) + "_" + form_name(form), form.storage, form.arithmetic, {}, {}};
       v.axes = {{"DIRECT", "0"}};
       v.blob.bindings = {{0, table::kReadOnly}, {1, table::kWriteOnly}};
       v.blob.specs = {{0, "count"}, {233, "local_size_x"}};
