@@ -98,6 +98,7 @@ void PipelineStore::load() {
   info.initialDataSize = payload.size();
   info.pInitialData = payload.data();
   VkResult r = device_.f.vkCreatePipelineCache(device_.device, &info, nullptr, &cache_);
+  saved_bytes_ = r == VK_SUCCESS ? payload.size() : 0;
   if (r != VK_SUCCESS && !payload.empty()) {
     device_.say(Severity::kInfo, "the driver refuses the pipeline cache " + path_ + " (" +
                                      vk_result_name(r) + "), which is ignored");
@@ -117,9 +118,11 @@ void PipelineStore::save() {
   const DeviceFunctions& f = device_.f;
   if (f.vkGetPipelineCacheData(device_.device, cache_, &size, nullptr) != VK_SUCCESS) return;
   if (size == 0 || size > kMaxCacheBytes) return;
+  if (size == saved_bytes_) return;  // every pipeline came out of the cache
   std::vector<std::byte> data(size);
   if (f.vkGetPipelineCacheData(device_.device, cache_, &size, data.data()) != VK_SUCCESS) return;
   data.resize(size);
+  saved_bytes_ = size;
   if (auto s = write_file_atomically(path_, wrap_cache(data)); !s) {
     device_.say(Severity::kInfo, "the pipeline cache is not kept: " + s.error().message);
   }

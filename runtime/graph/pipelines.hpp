@@ -48,7 +48,8 @@ class PipelineStore {
   static std::unique_ptr<PipelineStore> create(Device::State& device);
   ~PipelineStore();
 
-  // One pipeline for each request, in order; the missing ones are created on all cores. Thread-safe.
+  // One pipeline for each request, in order; the missing ones are created on all cores.
+  // Thread-safe.
   Result<std::vector<std::shared_ptr<Pipeline>>> get(const Table& table,
                                                      std::span<const PipelineRequest> requests);
   // Writes the driver's cache to disk when pipelines were made since the last time. Failing to is
@@ -73,6 +74,7 @@ class PipelineStore {
   VkPipelineCache cache_ = VK_NULL_HANDLE;
   std::string path_;
   bool dirty_ = false;
+  std::size_t saved_bytes_ = 0;  // size of the driver's data on disk
   PipelineStats stats_;
   mutable std::mutex mutex_;
   std::unordered_map<std::string, Layout> layouts_;

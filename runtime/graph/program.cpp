@@ -60,8 +60,8 @@ Status ProgramBuilder::set_specs(const Dispatch& dispatch, const table::BlobEntr
       return table_.string(s.name) == choice.name;
     });
     if (it == known.end()) {
-      return Error{ErrorCode::kInvalidArgument, at + ": the kernel has no specialization constant " +
-                                                    std::string(choice.name)};
+      return Error{ErrorCode::kInvalidArgument,
+                   at + ": the kernel has no specialization constant " + std::string(choice.name)};
     }
     specs.push_back({it->id, choice.bits});
   }
@@ -71,19 +71,19 @@ Status ProgramBuilder::set_specs(const Dispatch& dispatch, const table::BlobEntr
     std::uint32_t size = blob.local_size[i];
     if (wanted != 0 && wanted != size) {
       if (blob.local_size_id[i] == table::kNone) {
-        return Error{ErrorCode::kInvalidArgument,
-                     at + ": the kernel's local size is fixed to " + std::to_string(size) +
-                         " along axis " + std::to_string(i) + ", asked for is " +
-                         std::to_string(wanted)};
+        return Error{ErrorCode::kInvalidArgument, at + ": the kernel's local size is fixed to " +
+                                                      std::to_string(size) + " along axis " +
+                                                      std::to_string(i) + ", asked for is " +
+                                                      std::to_string(wanted)};
       }
       specs.push_back({blob.local_size_id[i], wanted});
       size = wanted;
     }
     if (size > caps_.max_group_size[i]) {
-      return Error{ErrorCode::kUnsupported,
-                   at + ": local size " + std::to_string(size) + " along axis " +
-                       std::to_string(i) + ", the device allows " +
-                       std::to_string(caps_.max_group_size[i])};
+      return Error{ErrorCode::kUnsupported, at + ": local size " + std::to_string(size) +
+                                                " along axis " + std::to_string(i) +
+                                                ", the device allows " +
+                                                std::to_string(caps_.max_group_size[i])};
     }
     invocations *= size;
   }
@@ -94,9 +94,9 @@ Status ProgramBuilder::set_specs(const Dispatch& dispatch, const table::BlobEntr
   }
   std::sort(specs.begin(), specs.end(),
             [](const SpecValue& a, const SpecValue& b) { return a.id < b.id; });
-  const auto twice = std::adjacent_find(
-      specs.begin(), specs.end(),
-      [](const SpecValue& a, const SpecValue& b) { return a.id == b.id; });
+  const auto twice =
+      std::adjacent_find(specs.begin(), specs.end(),
+                         [](const SpecValue& a, const SpecValue& b) { return a.id == b.id; });
   if (twice != specs.end()) {
     return Error{ErrorCode::kInvalidArgument,
                  at + ": specialization constant " + std::to_string(twice->id) + " is set twice"};
@@ -107,10 +107,10 @@ Status ProgramBuilder::set_specs(const Dispatch& dispatch, const table::BlobEntr
 Status ProgramBuilder::check_limits(const Step& step, const std::string& at) const {
   for (int i = 0; i < 3; ++i) {
     if (step.groups[i] == 0 || step.groups[i] > caps_.max_group_count[i]) {
-      return Error{ErrorCode::kUnsupported,
-                   at + ": " + std::to_string(step.groups[i]) + " workgroups along axis " +
-                       std::to_string(i) + ", the device allows 1 to " +
-                       std::to_string(caps_.max_group_count[i])};
+      return Error{ErrorCode::kUnsupported, at + ": " + std::to_string(step.groups[i]) +
+                                                " workgroups along axis " + std::to_string(i) +
+                                                ", the device allows 1 to " +
+                                                std::to_string(caps_.max_group_count[i])};
     }
   }
   for (const Use& use : step.uses) {
@@ -135,8 +135,7 @@ Status ProgramBuilder::add_step(const Dispatch& dispatch, const std::vector<std:
   if (!selection) return std::move(selection).error();
   const table::BlobEntry& blob = table_.blobs()[selection->blob];
   const std::string at =
-      node + ", kernel " +
-      std::string(table_.string(table_.variants()[selection->variant].name));
+      node + ", kernel " + std::string(table_.string(table_.variants()[selection->variant].name));
   Step step;
   step.pipeline.blob = selection->blob;
   step.pipeline.kernel = table_.string(table_.variants()[selection->variant].name);
@@ -144,19 +143,17 @@ Status ProgramBuilder::add_step(const Dispatch& dispatch, const std::vector<std:
   step.push_words = dispatch.push_words;
   step.groups = dispatch.groups;
   if (dispatch.push_words * 4 != blob.push_bytes) {
-    return Error{ErrorCode::kInvalidArgument,
-                 at + ": " + std::to_string(dispatch.push_words * 4) +
-                     " bytes of push constants, the kernel declares " +
-                     std::to_string(blob.push_bytes)};
+    return Error{ErrorCode::kInvalidArgument, at + ": " + std::to_string(dispatch.push_words * 4) +
+                                                  " bytes of push constants, the kernel declares " +
+                                                  std::to_string(blob.push_bytes)};
   }
   // A binding that the optimiser removed is missing from the reflection, and need not be bound.
   for (const table::BindingEntry& b : table_.bindings_of(blob)) {
-    if (b.set != 0 || b.kind != table::BindingKind::kStorageBuffer ||
-        b.binding >= buffers.size()) {
+    if (b.set != 0 || b.kind != table::BindingKind::kStorageBuffer || b.binding >= buffers.size()) {
       return Error{ErrorCode::kInvalidArgument,
-                   at + ": set " + std::to_string(b.set) + " binding " +
-                       std::to_string(b.binding) + " is no storage buffer among the " +
-                       std::to_string(buffers.size()) + " that are bound"};
+                   at + ": set " + std::to_string(b.set) + " binding " + std::to_string(b.binding) +
+                       " is no storage buffer among the " + std::to_string(buffers.size()) +
+                       " that are bound"};
     }
     Use use;
     use.binding = b.binding;
@@ -175,8 +172,8 @@ Status ProgramBuilder::add(const Lowered& lowered, const Resolver& resolve,
                            const std::string& node) {
   std::vector<std::uint32_t> scratch;
   for (std::size_t i = 0; i < lowered.scratch_bytes.size(); ++i) {
-    scratch.push_back(add_buffer(Home::kArena, lowered.scratch_bytes[i],
-                                 node + " scratch " + std::to_string(i)));
+    scratch.push_back(
+        add_buffer(Home::kArena, lowered.scratch_bytes[i], node + " scratch " + std::to_string(i)));
   }
   for (const Dispatch& dispatch : lowered.dispatches) {
     std::vector<std::uint32_t> buffers;
@@ -218,14 +215,21 @@ Result<Program> ProgramBuilder::finish() {
       Life& life = lives[use.buffer];
       const ProgramBuffer& b = program_.buffers[use.buffer];
       if (life.first == kNever && b.home == Home::kArena && !use.writes) {
-        return Error{ErrorCode::kInvalidArgument, "kernel " +
-                                                      std::string(program_.steps[i].pipeline.kernel) +
-                                                      " reads " + b.name +
-                                                      ", which nothing has written"};
+        return Error{ErrorCode::kInvalidArgument,
+                     "kernel " + std::string(program_.steps[i].pipeline.kernel) + " reads " +
+                         b.name + ", which nothing has written"};
       }
       life.first = std::min(life.first, time[i]);
       life.last = std::max(life.last, time[i]);
     }
+  }
+  for (const Copy& copy : program_.copies) {
+    Life& life = lives[copy.from];
+    if (life.first == kNever) {
+      return Error{ErrorCode::kInvalidArgument,
+                   program_.buffers[copy.from].name + " is copied, but nothing has written it"};
+    }
+    life.last = time.empty() ? 0 : time.back();
   }
   std::vector<ArenaItem> items;
   std::vector<std::size_t> owners;

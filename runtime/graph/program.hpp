@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowered nodes as one list of steps over placed buffers: everything of a plan that needs no Vulkan.
+// Lowered nodes as one list of steps over placed buffers: everything of a plan that needs no
+// Vulkan.
 #pragma once
 
 #include <functional>
@@ -43,9 +44,14 @@ struct Step {
   bool barrier_before = false;
 };
 
+struct Copy {
+  std::uint32_t from = 0, to = 0;  // buffers of the same size
+};
+
 struct Program {
   std::vector<ProgramBuffer> buffers;
   std::vector<Step> steps;
+  std::vector<Copy> copies;  // after the last step
   std::array<std::uint64_t, kHomes> home_bytes{};  // kWeights stays 0: its owner knows
 };
 
@@ -68,6 +74,9 @@ class ProgramBuilder {
   // kInvalidArgument when lowering and kernel disagree (bindings, push constants, names).
   using Resolver = std::function<Result<std::uint32_t>(const BufferRef&)>;
   Status add(const Lowered& lowered, const Resolver& resolve, const std::string& node);
+
+  // Copies a buffer that lives to the end into another, behind all steps.
+  void add_copy(std::uint32_t from, std::uint32_t to) { program_.copies.push_back({from, to}); }
 
   // Lifetimes, places, barriers. The builder is spent afterwards.
   Result<Program> finish();

@@ -114,7 +114,12 @@ DeviceCaps Instance::query(VkPhysicalDevice device) const {
     const bool has_driver = caps.api_version >= VK_API_VERSION_1_2 ||
                             caps.extensions.contains(VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME);
     if (has_driver) link(&driver, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES);
+    VkPhysicalDeviceMaintenance4Properties maintenance4{};
+    if (caps.api_version >= VK_API_VERSION_1_3) {
+      link(&maintenance4, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES);
+    }
     f_.vkGetPhysicalDeviceProperties2(device, &props2);
+    if (maintenance4.maxBufferSize != 0) caps.max_buffer_bytes = maintenance4.maxBufferSize;
     caps.subgroup_size = subgroup.subgroupSize;
     if ((subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0) {
       caps.subgroup_operations = subgroup.supportedOperations;

@@ -55,6 +55,7 @@ struct DeviceCaps {
   std::uint32_t max_sampled_images = 16;
   std::uint32_t max_bound_sets = 4;
   std::uint64_t max_storage_range = 1u << 27;
+  std::uint64_t max_buffer_bytes = ~std::uint64_t{0};  // of one buffer, where the driver says
   std::uint64_t storage_alignment = 256;
   std::uint64_t device_local_bytes = 0;
   bool unified_memory = false;  // every heap is device-local

@@ -52,13 +52,18 @@ Result<Buffer> Buffer::create(const std::shared_ptr<Device::State>& device, std:
   out.device_ = device;
   out.bytes_ = bytes;
   const DeviceFunctions& f = device->f;
+  const std::string size = " of " + std::to_string(bytes) + " bytes";
+  if (bytes > device->caps.max_buffer_bytes) {
+    return Error{ErrorCode::kOutOfMemory, device->info.name + " makes no buffer" + size +
+                                              ", at most of " +
+                                              std::to_string(device->caps.max_buffer_bytes)};
+  }
   VkBufferCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
   info.size = bytes;
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
-  const std::string size = " of " + std::to_string(bytes) + " bytes";
   VkResult r = f.vkCreateBuffer(device->device, &info, nullptr, &out.buffer_);
   if (r != VK_SUCCESS) return device->error("vkCreateBuffer" + size, r);
   VkMemoryRequirements need{};

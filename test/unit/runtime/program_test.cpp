@@ -67,8 +67,8 @@ TEST_CASE("a barrier stands only before a step that depends on one since the las
   // Reads never conflict.
   CHECK(pattern(program_of(kApart, {{read(4), write(0)}, {read(4), write(1)}})) == "..");
   // A read satisfied by an earlier barrier needs no second one.
-  CHECK(pattern(program_of(kApart, {{write(0)}, {read(0), write(1)}, {read(0), read(4), write(2)}})) ==
-        ".|.");
+  CHECK(pattern(program_of(
+            kApart, {{write(0)}, {read(0), write(1)}, {read(0), read(4), write(2)}})) == ".|.");
 }
 
 TEST_CASE("buffers that share bytes conflict, equal offsets of other homes do not") {
@@ -92,7 +92,8 @@ TEST_CASE("with the barriers placed, no two steps of one group conflict, and non
     for (auto& s : steps) {
       for (int i = 0; i < 3; ++i) {
         const bool writes = random() % 2 != 0;
-        s.push_back({static_cast<std::uint32_t>(random() % 8), !writes || random() % 2 != 0, writes});
+        s.push_back(
+            {static_cast<std::uint32_t>(random() % 8), !writes || random() % 2 != 0, writes});
       }
     }
     Program p = program_of(buffers, steps);
@@ -200,10 +201,9 @@ TEST_CASE("what lowering and kernel disagree about is named") {
              ContainsSubstring("0 workgroups"));
   CHECK_THAT(refused([](Lowered& l, Built&) { l.dispatches[0].kernel = "other"; }),
              ContainsSubstring("no kernel \"other\""));
-  CHECK_THAT(refused([](Lowered& l, Built&) {
-               l.dispatches[0].buffers[0] = {BufferKind::kScratch, 3};
-             }),
-             ContainsSubstring("no scratch buffer 3"));
+  CHECK_THAT(
+      refused([](Lowered& l, Built&) { l.dispatches[0].buffers[0] = {BufferKind::kScratch, 3}; }),
+      ContainsSubstring("no scratch buffer 3"));
   CHECK_THAT(refused([](Lowered& l, Built& b) {
                b.in = b.builder.add_weights(0, (1u << 27) + 16, "big");
                l.dispatches[0].buffers[0] = {BufferKind::kInput};
@@ -287,4 +287,31 @@ TEST_CASE("on a GPU a wave shares one barrier, and its buffers share no memory")
   };
   CHECK(build("discrete") == 1);
   CHECK(build("cpu") == 3);
+}
+
+TEST_CASE("what is copied out lives to the end, and must have been written") {
+  Built b;
+  b.caps.type = "discrete";
+  const auto result = b.builder.add_buffer(Home::kArena, 512, "floats");
+  b.builder.add_copy(result, b.out);
+  CHECK_FALSE(b.builder.finish());
+
+  Built c;
+  const auto kept = c.builder.add_buffer(Home::kArena, 512, "floats");
+  c.builder.add_copy(kept, c.out);
+  Lowered first = copy_of({BufferKind::kInput}, {BufferKind::kOutput});
+  REQUIRE(c.builder.add(
+      first,
+      [&](const BufferRef& r) -> Result<std::uint32_t> {
+        return r.kind == BufferKind::kInput ? c.in : kept;
+      },
+      "first"));
+  Lowered later = copy_of({BufferKind::kInput}, {BufferKind::kScratch, 0});
+  later.scratch_bytes = {512};
+  REQUIRE(c.add(later));
+  auto p = c.builder.finish();
+  REQUIRE(p);
+  const auto& a = p->buffers[kept];
+  const auto& s = p->buffers.back();
+  CHECK((a.offset + a.bytes <= s.offset || s.offset + s.bytes <= a.offset));
 }
