@@ -140,12 +140,28 @@ Error cannot_decode(const std::string& name, const ocr::PictureHeader& header) {
                                    "another copy of the file"};
 }
 
+// Where the first scan of a JPEG begins, or the end of the bytes. What stands before it may hold a
+// whole JPEG of its own, a thumbnail.
+std::size_t first_scan(std::span<const std::uint8_t> bytes) {
+  constexpr std::uint8_t kStartOfScan = 0xda;
+  for (std::size_t at = 2; at + 4 <= bytes.size() && bytes[at] == 0xff;) {
+    if (bytes[at + 1] == 0xff) {  // a fill byte
+      ++at;
+      continue;
+    }
+    if (bytes[at + 1] == kStartOfScan) return at;
+    at += 2 + std::size_t{bytes[at + 2]} * 256 + bytes[at + 3];
+  }
+  return bytes.size();
+}
+
 // A JPEG that ends before its end marker decodes to a picture with a grey rest. Files with other
 // bytes behind the marker are whole.
 bool is_cut_short(std::span<const std::uint8_t> bytes, const ocr::PictureHeader& header) {
   if (header.format != "JPEG") return false;
   static constexpr std::uint8_t kEnd[2] = {0xff, 0xd9};
-  return std::find_end(bytes.begin(), bytes.end(), kEnd, kEnd + 2) == bytes.end();
+  const auto scans = bytes.subspan(first_scan(bytes));
+  return std::search(scans.begin(), scans.end(), kEnd, kEnd + 2) == scans.end();
 }
 
 }  // namespace
@@ -205,6 +221,11 @@ Result<Picture> load_picture(const std::string& path, const DecodeOptions& optio
   std::error_code ec;
   if (!path.empty() && std::filesystem::is_directory(path, ec)) {
     return Error{ErrorCode::kIo, path + ": is a folder, expected a picture"};
+  }
+  // Neither may ever end.
+  const auto type = std::filesystem::status(path, ec).type();
+  if (type == std::filesystem::file_type::fifo || type == std::filesystem::file_type::character) {
+    return Error{ErrorCode::kIo, path + ": is a pipe or device, expected a picture file"};
   }
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
                                                              &std::fclose);

@@ -79,6 +79,20 @@ Result<Picture> load(const std::string& file) {
   return decode_picture(*bytes, "-");
 }
 
+// 0, or 1 and an error where what was printed has not reached its reader.
+int finish_output() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+  return fail({ErrorCode::kIo, "the output cannot be written"});
+}
+
+// A closed standard stream would give its number to the next file that is opened, and text meant
+// for the stream would end in that file. Opened for reading, so that writing to it is an error.
+void hold_standard_streams() {
+  for (const int stream : {0, 1, 2}) {
+    if (fcntl(stream, F_GETFD) == -1 && open("/dev/null", O_RDONLY) == -1) return;
+  }
+}
+
 int print_devices(bool as_json) {
   auto devices = list_devices(say);
   if (!devices) return fail(devices.error());
@@ -93,7 +107,7 @@ int print_devices(bool as_json) {
     }
   }
   if (as_json) fmt::print("]\n");
-  return 0;
+  return finish_output();
 }
 
 void print_graph_timings(const OcrReader& reader) {
@@ -190,9 +204,7 @@ int read_all(const Arguments& arguments) {
   }
   if (arguments.json) fmt::print("\n]}}\n");
   if (arguments.timings) print_graph_timings(*reader);
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    return fail({ErrorCode::kIo, "the output cannot be written"});
-  }
+  if (finish_output() != 0) return 1;
   const std::uint64_t complaints = device->validation_message_count();
   if (complaints > 0) {
     return fail({ErrorCode::kVulkan, fmt::format("{} validation messages", complaints)});
@@ -247,6 +259,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  hold_standard_streams();
   try {
     return run(argc, argv);
   } catch (const std::exception& e) {
