@@ -185,9 +185,9 @@ int run_spirv(const SpirvArguments& arguments) {
   request.optimise = arguments.optimise == "performance" ? gen::Optimise::kPerformance
                      : arguments.optimise == "size"      ? gen::Optimise::kSize
                                                          : gen::Optimise::kNone;
-  request.target = arguments.target.empty() ? gen::VulkanTarget::kAuto
-                                            : static_cast<gen::VulkanTarget>(
-                                                  1 + (arguments.target.back() - '0'));
+  request.target = arguments.target.empty()
+                       ? gen::VulkanTarget::kAuto
+                       : static_cast<gen::VulkanTarget>(1 + (arguments.target.back() - '0'));
   if (!arguments.local_size.empty()) {
     request.local_size = parse_local_size(arguments.local_size);
     if (!request.local_size) {
@@ -295,10 +295,11 @@ int run(int argc, char** argv) {
   SpirvArguments spirv;
   auto* spirv_command = app.add_subcommand("spirv", "Compile one kernel in one variant");
   spirv_command->add_option("file", spirv.file, "The kernel")->required();
-  spirv_command->add_option("--variant", spirv.variant,
-                            "fp32, fp16p, fp16pa, fp16s, fp16sa; ncnn-2023: image, image_fp16p, "
-                            "image_fp16pa, image_fp16s, image_fp16sa; ncnn-2026: fp16sau, bf16p, "
-                            "bf16s")
+  spirv_command
+      ->add_option("--variant", spirv.variant,
+                   "fp32, fp16p, fp16pa, fp16s, fp16sa; ncnn-2023: image, image_fp16p, "
+                   "image_fp16pa, image_fp16s, image_fp16sa; ncnn-2026: fp16sau, bf16p, "
+                   "bf16s")
       ->required();
   spirv_command->add_option("-o,--output", spirv.output, "The module, or - for standard output")
       ->required();
@@ -311,8 +312,7 @@ int run(int argc, char** argv) {
       ->check(CLI::IsMember({"vulkan1.0", "vulkan1.1", "vulkan1.2", "vulkan1.3"}));
   spirv_command->add_option("--local-size", spirv.local_size,
                             "X,Y,Z for a kernel that declares none (default: 1,1,1)");
-  spirv_command->add_flag("--strict", spirv.strict,
-                          "Raw access to stored values is an error");
+  spirv_command->add_flag("--strict", spirv.strict, "Raw access to stored values is an error");
   spirv_command
       ->add_option("-D,--define", spirv.defines,
                    "NAME or NAME=VALUE: the kernel's own macros, NCNN_* switches, ncnn_* device "

@@ -150,8 +150,8 @@ class Parser {
       } else if (name == "profile") {
         kernel.profile = string_value(key, node);
         if (node.is_string() && form_names(kernel.profile).empty()) {
-          fail(node.source(), fmt::format("unknown profile '{}'; known: ncnn-2023, ncnn-2026",
-                                          kernel.profile));
+          fail(node.source(),
+               fmt::format("unknown profile '{}'; known: ncnn-2023, ncnn-2026", kernel.profile));
         }
       } else if (name == "variants") {
         read_variants(key, node, kernel.variants);

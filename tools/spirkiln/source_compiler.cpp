@@ -19,7 +19,8 @@ namespace {
 
 bool is_macro_name(std::string_view s) {
   return !s.empty() && s.size() <= 256 && !(s[0] >= '0' && s[0] <= '9') &&
-         std::all_of(s.begin(), s.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+         std::all_of(s.begin(), s.end(),
+                     [](unsigned char c) { return std::isalnum(c) || c == '_'; });
 }
 
 bool is_reserved(std::string_view s) {
@@ -32,8 +33,7 @@ bool is_reserved(std::string_view s) {
 // Whether the compiler that is linked in knows the type that bf16s is made of.
 bool knows_bfloat16(SourceStore& sources) {
   static const bool known = [&] {
-    const std::string text =
-        "#version 450\n#extension GL_EXT_bfloat16 : require\nvoid main() {}\n";
+    const std::string text = "#version 450\n#extension GL_EXT_bfloat16 : require\nvoid main() {}\n";
     return compile(text, "bfloat16", kTargets[0], sources).ok;
   }();
   return known;
@@ -79,8 +79,9 @@ SourceOutcome compile_source(const SourceRequest& request, SourceStore& sources)
                             request.form, fmt::join(names, ", ")));
   }
   if (request.form == "bf16s" && !knows_bfloat16(sources)) {
-    return fail(fmt::format("variant bf16s needs a compiler that knows GL_EXT_bfloat16; {} does not",
-                            glslang_version()));
+    return fail(
+        fmt::format("variant bf16s needs a compiler that knows GL_EXT_bfloat16; {} does not",
+                    glslang_version()));
   }
   Variant variant;
   variant.name = request.form;

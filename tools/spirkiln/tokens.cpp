@@ -11,9 +11,8 @@ bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) ||
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-constexpr std::string_view kPairs[] = {"==", "!=", "<=", ">=", "&&", "||", "^^", "++", "--",
-                                       "+=", "-=", "*=", "/=", "%=", "<<", ">>", "&=", "|=",
-                                       "^=", "##"};
+constexpr std::string_view kPairs[] = {"==", "!=", "<=", ">=", "&&", "||", "^^", "++", "--", "+=",
+                                       "-=", "*=", "/=", "%=", "<<", ">>", "&=", "|=", "^=", "##"};
 
 }  // namespace
 

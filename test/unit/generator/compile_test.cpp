@@ -185,10 +185,9 @@ void main() {
   afpvec4 v = buffer_ld4(a, i + 1);
 )";
   const std::string tail = "\n  buffer_st4(a, i, v);\n}\n";
-  for (const char* body : {"  v = v + 123;", "  v = 2 * v - 1;",
- "  afp s = 0; v += s;",
-                           "  v = v * i;", "  if (v.x == 1 && i == 1) v = v / 2;",
-                           "  v = v + -4;"}) {
+  for (const char* body :
+       {"  v = v + 123;", "  v = 2 * v - 1;", "  afp s = 0; v += s;", "  v = v * i;",
+        "  if (v.x == 1 && i == 1) v = v / 2;", "  v = v + -4;"}) {
     const Outcome half = compile(head + body + tail, "ncnn-2023", "fp16sa");
     INFO(body << "\n" << half.said);
     CHECK(half.ok);
@@ -245,8 +244,8 @@ void main() {
     CHECK(count_ops(outcome.words, spv::OpFConvert) == 0);
     CHECK(count_ops(outcome.words, spv::OpExtInst) == 0);
   }
-  CHECK(count_ops(compile(text, gen::kProfile2026, "fp16s").words,
-                  spv::OpAtomicCompareExchange) == 0);
+  CHECK(count_ops(compile(text, gen::kProfile2026, "fp16s").words, spv::OpAtomicCompareExchange) ==
+        0);
 }
 
 TEST_CASE("compile: a kernel's own struct sfpvec8 is the dialect's", "[compile]") {
@@ -289,10 +288,10 @@ TEST_CASE("compile: what must not compile says where and why", "[compile]") {
         "(strict)\n");
   CHECK_THAT(compile("#version 450\nvoid main() {}\n", "ncnn-2026", "image").said,
              ContainsSubstring("profile ncnn-2026 has no variant 'image'"));
-  CHECK_THAT(compile("#version 450\nvoid main() {}\n", "ncnn-2023", "fp32",
-                     {{"NCNN_fp16_storage", "1"}})
-                 .said,
-             ContainsSubstring("comes from the variant"));
+  CHECK_THAT(
+      compile("#version 450\nvoid main() {}\n", "ncnn-2023", "fp32", {{"NCNN_fp16_storage", "1"}})
+          .said,
+      ContainsSubstring("comes from the variant"));
 }
 
 TEST_CASE("compile: device macros that are known are 0 until somebody says", "[compile]") {
@@ -331,16 +330,48 @@ TEST_CASE("compile: the three forms of compile_spirv_module", "[compile]") {
 }
 
 TEST_CASE("compile: texts of any kind end in success or an error", "[compile]") {
-  const std::vector<std::string> words = {
-      "#version 450\n", "#if ", "NCNN_fp16_storage", "ncnn_x", "#endif\n", "sfpvec8", "buffer_st4(",
-      "buffer_cp4to1(", ")", "(", "{", "}", ";", "void main()", "struct ", "[", "]", "afp ", "a",
-      "1", ",", "=", "+", "\\\n", "\n", "/*", "*/", "//", "\"", "#include \"k.comp\"\n", "psc(",
-      "image3d_ld8(", "#define ", "##", "\x80", "layout(binding = 0) buffer B { sfp a[]; };"};
+  const std::vector<std::string> words = {"#version 450\n",
+                                          "#if ",
+                                          "NCNN_fp16_storage",
+                                          "ncnn_x",
+                                          "#endif\n",
+                                          "sfpvec8",
+                                          "buffer_st4(",
+                                          "buffer_cp4to1(",
+                                          ")",
+                                          "(",
+                                          "{",
+                                          "}",
+                                          ";",
+                                          "void main()",
+                                          "struct ",
+                                          "[",
+                                          "]",
+                                          "afp ",
+                                          "a",
+                                          "1",
+                                          ",",
+                                          "=",
+                                          "+",
+                                          "\\\n",
+                                          "\n",
+                                          "/*",
+                                          "*/",
+                                          "//",
+                                          "\"",
+                                          "#include \"k.comp\"\n",
+                                          "psc(",
+                                          "image3d_ld8(",
+                                          "#define ",
+                                          "##",
+                                          "\x80",
+                                          "layout(binding = 0) buffer B { sfp a[]; };"};
   std::mt19937 random(7);
   for (int round = 0; round < 60; ++round) {
     std::string text = round % 4 != 0 ? "#version 450\n" : "";
     for (unsigned n = random() % 40; n > 0; --n) text += words[random() % words.size()] + " ";
-    const Outcome outcome = compile(text, round % 2 ? "ncnn-2023" : "ncnn-2026", "fp16pa", {}, true);
+    const Outcome outcome =
+        compile(text, round % 2 ? "ncnn-2023" : "ncnn-2026", "fp16pa", {}, true);
     CHECK(outcome.ok == outcome.said.empty());
   }
   CHECK_FALSE(compile(std::string("#version 450\n\0void main() {}", 28), "ncnn-2023", "fp32").ok);
