@@ -35,11 +35,12 @@ layout(push_constant) uniform parameter {
 shared vec4 result_local[queries * heads * dim4];
 
 // Four channels from lane `shift` of a on, b being the vector behind a.
+// Selections only: heads begin at different lanes, and branches would run one after the other.
 afpvec4 shifted(afpvec4 a, afpvec4 b, uint shift) {
-  if (shift == 0) return a;
-  if (shift == 1) return afpvec4(a.yzw, b.x);
-  if (shift == 2) return afpvec4(a.zw, b.xy);
-  return afpvec4(a.w, b.xyz);
+  bvec4 two = bvec4((shift & 2) != 0);
+  afpvec4 t = mix(a, afpvec4(a.zw, b.xy), two);
+  afp next = (shift & 2) != 0 ? b.z : b.x;
+  return mix(t, afpvec4(t.yzw, next), bvec4((shift & 1) != 0));
 }
 
 void main() {
@@ -58,7 +59,7 @@ void main() {
   afpvec4 q[dim4];
   vec4 result[dim4];
   afpvec4 a = buffer_ld4(qkv_data, row + c / 4);
-  for (uint d = 0; d < dim4; d++) {
+  [[unroll]] for (uint d = 0; d < dim4; d++) {
     afpvec4 b = buffer_ld4(qkv_data, row + min(c / 4 + d + 1, last));
     // Zeros behind the head's last channel make what keys have there count nothing.
     bvec4 real = lessThan(uvec4(d * 4) + uvec4(0, 1, 2, 3), uvec4(psc(dim)));
@@ -78,7 +79,7 @@ void main() {
       row = (base + min(key0 + k, psc(len) - 1)) * qkv4;
       vec4 products = vec4(0.0);
       a = buffer_ld4(qkv_data, row + ck / 4);
-      for (uint d = 0; d < dim4; d++) {
+      [[unroll]] for (uint d = 0; d < dim4; d++) {
         afpvec4 b = buffer_ld4(qkv_data, row + min(ck / 4 + d + 1, last));
         products += vec4(q[d] * shifted(a, b, ck % 4));
         a = b;
@@ -90,13 +91,13 @@ void main() {
     float correction = exp(top - new_top);
     top = new_top;
     sum *= correction;
-    for (uint d = 0; d < dim4; d++) result[d] *= correction;
+    [[unroll]] for (uint d = 0; d < dim4; d++) result[d] *= correction;
     [[unroll]] for (uint k = 0; k < block; k++) {
       row = (base + min(key0 + k, psc(len) - 1)) * qkv4;
       float weight = exp(score[k] - top);
       sum += weight;
       a = buffer_ld4(qkv_data, row + cv / 4);
-      for (uint d = 0; d < dim4; d++) {
+      [[unroll]] for (uint d = 0; d < dim4; d++) {
         afpvec4 b = buffer_ld4(qkv_data, row + min(cv / 4 + d + 1, last));
         result[d] += vec4(afp(weight) * shifted(a, b, cv % 4));
         a = b;
@@ -104,7 +105,7 @@ void main() {
     }
   }
 
-  for (uint d = 0; d < dim4; d++) result_local[l * dim4 + d] = result[d] / sum;
+  [[unroll]] for (uint d = 0; d < dim4; d++) result_local[l * dim4 + d] = result[d] / sum;
   barrier();
   for (uint i = l; i < queries * out4; i += gl_WorkGroupSize.x) {
     uint r = i / out4;

@@ -3,6 +3,8 @@
 // Dense convolution, any kernel, stride, padding and dilation: TILE_W outputs along a line and one
 // vector of output channels for each invocation.
 
+#extension GL_EXT_control_flow_attributes : require
+
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 #include "grid.glsl"
@@ -56,7 +58,7 @@ void main() {
   uint y = line - picture * psc(outh);
 
   acpvec4 acc[TILE_W];
-  for (uint t = 0; t < TILE_W; t++) acc[t] = acpvec4(0.0);
+  [[unroll]] for (uint t = 0; t < TILE_W; t++) acc[t] = acpvec4(0.0);
 
   for (uint ky = 0; ky < p.kh; ky++) {
     // Unsigned: above the picture wraps around to a large number, which the bound refuses too.
@@ -66,7 +68,7 @@ void main() {
     for (uint kx = 0; kx < p.kw; kx++) {
       uint pixel[TILE_W];
       bool inside[TILE_W];
-      for (uint t = 0; t < TILE_W; t++) {
+      [[unroll]] for (uint t = 0; t < TILE_W; t++) {
         uint ix = (x0 + t) * p.stride_w + kx * p.dilation_w - p.pad_left;
         inside[t] = ix < psc(w);
         pixel[t] = (in_line + (inside[t] ? ix : 0)) * psc(in4);
@@ -78,7 +80,7 @@ void main() {
         afpvec4 b2 = buffer_ld4(weight_data, b + psc(out4) * 2);
         afpvec4 b3 = buffer_ld4(weight_data, b + psc(out4) * 3);
         b += psc(out4) * 4;
-        for (uint t = 0; t < TILE_W; t++) {
+        [[unroll]] for (uint t = 0; t < TILE_W; t++) {
           afpvec4 a = buffer_ld4(x_data, pixel[t] + c);
           a = inside[t] ? a : afpvec4(0.0);
           mac4(acc[t], a, b0, b1, b2, b3);
@@ -89,8 +91,8 @@ void main() {
 
   vec4 scale = scale_data[o];
   vec4 bias = bias_data[o];
-  for (uint t = 0; t < TILE_W; t++) {
-    if (x0 + t >= psc(outw)) break;
+  [[unroll]] for (uint t = 0; t < TILE_W; t++) {
+    if (x0 + t >= psc(outw)) continue;
     uint i = (line * psc(outw) + x0 + t) * psc(out4) + o;
     afpvec4 r = load_residual(residual_data, i);
     afpvec4 v = afpvec4(vec4(acc[t]) * scale + bias);

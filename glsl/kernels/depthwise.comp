@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Depthwise convolution, any kernel, stride, padding and dilation: TILE_W outputs along a line of
 // one vector of channels for each invocation; each weight is loaded once for the tile.
+// LINE 1: so is what the tile needs of an input line. The kernel's width and its steps are constants
+// for that, and so each is a pipeline of its own; the loads of a line overlap.
+
+#extension GL_EXT_control_flow_attributes : require
 
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
@@ -21,6 +25,12 @@ layout(constant_id = 3) const uint w = 0;
 layout(constant_id = 4) const uint c4 = 0;
 layout(constant_id = 5) const uint outh = 0;
 layout(constant_id = 6) const uint outw = 0;
+#if LINE
+// These size an array, so they are constants and nothing else.
+layout(constant_id = 7) const uint kw = 3;
+layout(constant_id = 8) const uint stride_w = 1;
+layout(constant_id = 9) const uint dilation_w = 1;
+#endif
 
 layout(push_constant) uniform parameter {
   Epilogue e;
@@ -41,6 +51,9 @@ layout(push_constant) uniform parameter {
 } p;
 
 const uint TILE_W = 4;
+#if LINE
+const uint SPAN = (TILE_W - 1) * stride_w + (kw - 1) * dilation_w + 1;  // of an input line
+#endif
 
 void main() {
   uint id = grid_linear();
@@ -54,16 +67,31 @@ void main() {
   uint y = line - picture * psc(outh);
 
   acpvec4 acc[TILE_W];
-  for (uint t = 0; t < TILE_W; t++) acc[t] = acpvec4(0.0);
+  [[unroll]] for (uint t = 0; t < TILE_W; t++) acc[t] = acpvec4(0.0);
 
   for (uint ky = 0; ky < p.kh; ky++) {
     // Unsigned: above the picture wraps around to a large number, which the bound refuses too.
     uint iy = y * p.stride_h + ky * p.dilation_h - p.pad_top;
     if (iy >= psc(h)) continue;
     uint in_line = (picture * psc(h) + iy) * psc(w);
+#if LINE
+    afpvec4 a[SPAN];
+    [[unroll]] for (uint i = 0; i < SPAN; i++) {
+      uint ix = x0 * stride_w + i - p.pad_left;
+      bool inside = ix < psc(w);
+      a[i] = buffer_ld4(x_data, (in_line + (inside ? ix : 0)) * psc(c4) + c);
+      a[i] = inside ? a[i] : afpvec4(0.0);
+    }
+    [[unroll]] for (uint kx = 0; kx < kw; kx++) {
+      afpvec4 b = buffer_ld4(weight_data, (ky * kw + kx) * psc(c4) + c);
+      [[unroll]] for (uint t = 0; t < TILE_W; t++) {
+        mac(acc[t], a[t * stride_w + kx * dilation_w], b);
+      }
+    }
+#else
     for (uint kx = 0; kx < p.kw; kx++) {
       afpvec4 b = buffer_ld4(weight_data, (ky * p.kw + kx) * psc(c4) + c);
-      for (uint t = 0; t < TILE_W; t++) {
+      [[unroll]] for (uint t = 0; t < TILE_W; t++) {
         uint ix = (x0 + t) * p.stride_w + kx * p.dilation_w - p.pad_left;
         if (ix < psc(w)) {
           afpvec4 a = buffer_ld4(x_data, (in_line + ix) * psc(c4) + c);
@@ -71,12 +99,13 @@ void main() {
         }
       }
     }
+#endif
   }
 
   vec4 scale = scale_data[c];
   vec4 bias = bias_data[c];
-  for (uint t = 0; t < TILE_W; t++) {
-    if (x0 + t >= psc(outw)) break;
+  [[unroll]] for (uint t = 0; t < TILE_W; t++) {
+    if (x0 + t >= psc(outw)) continue;
     uint i = (line * psc(outw) + x0 + t) * psc(c4) + c;
     afpvec4 r = load_residual(residual_data, i);
     afpvec4 v = afpvec4(vec4(acc[t]) * scale + bias);

@@ -1,8 +1,8 @@
 #version 450
 // SPDX-License-Identifier: Apache-2.0
 // C[M][N] = A[M][K] * B[K][N]: tiles of both matrices pass through workgroup memory.
-// A workgroup of X x Y x Z invocations computes Y*TILE_M pixels times X*TILE_N vectors of columns; the
-// host shapes it to the matrix with the local size. Z, which is 1 or 4, splits K: small matrices have
+// A workgroup of X x Y x Z invocations computes Y*TILE_M pixels times X vectors of columns; the host
+// shapes it to the matrix with the local size. Z, which is 1 or 4, splits K: small matrices have
 // too few tiles to fill a device, and then each of Z layers adds a part of every tile's products.
 // WINDOW 1: a dense convolution, the rows of A being the windows that the kernel sees (K runs over
 // taps and then input channels; nothing of it is ever stored).
@@ -11,6 +11,8 @@
 // DIRECT 0: the next tile is fetched into registers while the present one is multiplied.
 // DIRECT 1: global memory straight to workgroup memory, for drivers that miscompile or spill the
 // register arrays of the first form.
+
+#extension GL_EXT_control_flow_attributes : require
 
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
@@ -27,6 +29,8 @@ layout(binding = 5) writeonly buffer out_blob { sfpvec4 out_data[]; };
 layout(constant_id = 2) const uint rows = 0;  // M
 layout(constant_id = 3) const uint k4 = 0;    // K in vectors
 layout(constant_id = 4) const uint n4 = 0;    // columns in vectors
+// Vectors of K in a tile; sizes arrays, so it is a constant and nothing else. A multiple of Z.
+layout(constant_id = 5) const uint tile_k4 = 4;
 
 layout(push_constant) uniform parameter {
   Epilogue e;
@@ -57,32 +61,29 @@ layout(push_constant) uniform parameter {
 } p;
 
 const uint TILE_M = 4;
-const uint TILE_N = 2;
-const uint TILE_K4 = 4;  // vectors of K in a tile
 
 const uint X = gl_WorkGroupSize.x;
 const uint Y = gl_WorkGroupSize.y;
 const uint Z = gl_WorkGroupSize.z;
 const uint THREADS = X * Y * Z;
 const uint BLOCK_M = Y * TILE_M;
-const uint BLOCK_N = X * TILE_N;
 // Two vectors of padding: eight neighbours that write two pixels of four vectors each hit
 // eight different groups of banks.
 const uint STRIDE_A = BLOCK_M + 2;
-const uint SIZE_A = BLOCK_M * TILE_K4;
-const uint SIZE_B = BLOCK_N * TILE_K4 * 4;
+const uint SIZE_A = BLOCK_M * tile_k4;
+const uint SIZE_B = X * tile_k4 * 4;
 const uint LOADS_A = (SIZE_A + THREADS - 1) / THREADS;
 const uint LOADS_B = (SIZE_B + THREADS - 1) / THREADS;
 
-shared lfpvec4 a_local[TILE_K4 * STRIDE_A];  // [k4][pixel]
+shared lfpvec4 a_local[tile_k4 * STRIDE_A];  // [k4][pixel]
 shared lfpvec4 b_local[SIZE_B];              // [k][column]
 // Sums on their way to layer 0; next to nothing where Z is 1. (No ?: in an array's size: some
 // drivers get that wrong.)
-shared vec4 sum_local[X * Y * TILE_M * TILE_N * ((Z + 2) / 4) + 1];
+shared vec4 sum_local[X * Y * TILE_M * ((Z + 2) / 4) + 1];
 
 // Own load i of invocation l for the tile at k0: its place in workgroup memory, and its value (0
 // outside of the matrix).
-#define PLACE_A(i) ((i) % TILE_K4 * STRIDE_A + (i) / TILE_K4)
+#define PLACE_A(i) ((i) % tile_k4 * STRIDE_A + (i) / tile_k4)
 
 #if WINDOW
 // First line of the picture of each own row of A, and the corner of its window.
@@ -91,8 +92,8 @@ uint own_y[LOADS_A];
 uint own_x[LOADS_A];
 
 void place_windows(uint l, uint m0) {
-  for (uint i = 0; i < LOADS_A; i++) {
-    uint m = min(m0 + (l + i * THREADS) / TILE_K4, psc(rows) - 1);
+  [[unroll]] for (uint i = 0; i < LOADS_A; i++) {
+    uint m = min(m0 + (l + i * THREADS) / tile_k4, psc(rows) - 1);
     uint line = m / p.outw;
     uint n = line / p.outh;
     own_x[i] = (m - line * p.outw) * p.stride_w - p.pad_left;
@@ -102,8 +103,8 @@ void place_windows(uint l, uint m0) {
 }
 
 lfpvec4 fetch_a(uint l, uint i, uint m0, uint k0) {
-  uint m = m0 + (l + i * THREADS) / TILE_K4;
-  uint k = k0 + (l + i * THREADS) % TILE_K4;
+  uint m = m0 + (l + i * THREADS) / tile_k4;
+  uint k = k0 + (l + i * THREADS) % tile_k4;
   uint tap = k / p.in4;
   uint ky = tap / p.kw;
   // Unsigned: left of and above the picture wrap around to large numbers.
@@ -114,16 +115,16 @@ lfpvec4 fetch_a(uint l, uint i, uint m0, uint k0) {
 }
 #else
 lfpvec4 fetch_a(uint l, uint i, uint m0, uint k0) {
-  uint m = m0 + (l + i * THREADS) / TILE_K4;
-  uint k = k0 + (l + i * THREADS) % TILE_K4;
+  uint m = m0 + (l + i * THREADS) / tile_k4;
+  uint k = k0 + (l + i * THREADS) % tile_k4;
   if (m >= psc(rows) || k >= psc(k4)) return lfpvec4(0);
   return sfp2lfpvec4(x_data[m * psc(k4) + k]);
 }
 #endif
 
 lfpvec4 fetch_b(uint i, uint n0, uint k0) {
-  uint n = n0 + i % BLOCK_N;
-  uint k = k0 * 4 + i / BLOCK_N;
+  uint n = n0 + i % X;
+  uint k = k0 * 4 + i / X;
   if (n >= psc(n4) || k >= psc(k4) * 4) return lfpvec4(0);
   return sfp2lfpvec4(weight_data[k * psc(n4) + n]);
 }
@@ -133,13 +134,11 @@ void main() {
   uint ty = gl_LocalInvocationID.y;
   uint tz = gl_LocalInvocationID.z;
   uint l = (tz * Y + ty) * X + tx;
-  uint n0 = gl_WorkGroupID.x * BLOCK_N;
+  uint n0 = gl_WorkGroupID.x * X;
   uint m0 = (gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * BLOCK_M;
 
-  acpvec4 acc[TILE_M][TILE_N];
-  for (uint i = 0; i < TILE_M; i++) {
-    for (uint j = 0; j < TILE_N; j++) acc[i][j] = acpvec4(0.0);
-  }
+  acpvec4 acc[TILE_M];
+  [[unroll]] for (uint i = 0; i < TILE_M; i++) acc[i] = acpvec4(0.0);
 
 #if WINDOW
   place_windows(l, m0);
@@ -147,13 +146,13 @@ void main() {
 #if !DIRECT
   lfpvec4 next_a[LOADS_A];
   lfpvec4 next_b[LOADS_B];
-  for (uint i = 0; i < LOADS_A; i++) next_a[i] = fetch_a(l, i, m0, 0);
-  for (uint i = 0; i < LOADS_B; i++) next_b[i] = fetch_b(l + i * THREADS, n0, 0);
+  [[unroll]] for (uint i = 0; i < LOADS_A; i++) next_a[i] = fetch_a(l, i, m0, 0);
+  [[unroll]] for (uint i = 0; i < LOADS_B; i++) next_b[i] = fetch_b(l + i * THREADS, n0, 0);
 #endif
 
-  for (uint k0 = 0; k0 < psc(k4); k0 += TILE_K4) {
+  for (uint k0 = 0; k0 < psc(k4); k0 += tile_k4) {
     barrier();
-    for (uint i = 0; i < LOADS_A; i++) {
+    [[unroll]] for (uint i = 0; i < LOADS_A; i++) {
       uint j = l + i * THREADS;
 #if DIRECT
       if (j < SIZE_A) a_local[PLACE_A(j)] = fetch_a(l, i, m0, k0);
@@ -161,7 +160,7 @@ void main() {
       if (j < SIZE_A) a_local[PLACE_A(j)] = next_a[i];
 #endif
     }
-    for (uint i = 0; i < LOADS_B; i++) {
+    [[unroll]] for (uint i = 0; i < LOADS_B; i++) {
       uint j = l + i * THREADS;
 #if DIRECT
       if (j < SIZE_B) b_local[j] = fetch_b(j, n0, k0);
@@ -171,24 +170,19 @@ void main() {
     }
     barrier();
 #if !DIRECT
-    if (k0 + TILE_K4 < psc(k4)) {
-      for (uint i = 0; i < LOADS_A; i++) next_a[i] = fetch_a(l, i, m0, k0 + TILE_K4);
-      for (uint i = 0; i < LOADS_B; i++) next_b[i] = fetch_b(l + i * THREADS, n0, k0 + TILE_K4);
+    if (k0 + tile_k4 < psc(k4)) {
+      [[unroll]] for (uint i = 0; i < LOADS_A; i++) next_a[i] = fetch_a(l, i, m0, k0 + tile_k4);
+      [[unroll]] for (uint i = 0; i < LOADS_B; i++) next_b[i] = fetch_b(l + i * THREADS, n0, k0 + tile_k4);
     }
 #endif
-    for (uint k = tz; k < TILE_K4; k += Z) {
-      afpvec4 b[4][TILE_N];
-      for (uint j = 0; j < TILE_N; j++) {
-        b[0][j] = lfp2afpvec4(b_local[(k * 4 + 0) * BLOCK_N + j * X + tx]);
-        b[1][j] = lfp2afpvec4(b_local[(k * 4 + 1) * BLOCK_N + j * X + tx]);
-        b[2][j] = lfp2afpvec4(b_local[(k * 4 + 2) * BLOCK_N + j * X + tx]);
-        b[3][j] = lfp2afpvec4(b_local[(k * 4 + 3) * BLOCK_N + j * X + tx]);
-      }
-      for (uint i = 0; i < TILE_M; i++) {
+    for (uint k = tz; k < tile_k4; k += Z) {
+      afpvec4 b0 = lfp2afpvec4(b_local[(k * 4 + 0) * X + tx]);
+      afpvec4 b1 = lfp2afpvec4(b_local[(k * 4 + 1) * X + tx]);
+      afpvec4 b2 = lfp2afpvec4(b_local[(k * 4 + 2) * X + tx]);
+      afpvec4 b3 = lfp2afpvec4(b_local[(k * 4 + 3) * X + tx]);
+      [[unroll]] for (uint i = 0; i < TILE_M; i++) {
         afpvec4 a = lfp2afpvec4(a_local[k * STRIDE_A + i * Y + ty]);
-        for (uint j = 0; j < TILE_N; j++) {
-          mac4(acc[i][j], a, b[0][j], b[1][j], b[2][j], b[3][j]);
-        }
+        mac4(acc[i], a, b0, b1, b2, b3);
       }
     }
   }
@@ -196,40 +190,34 @@ void main() {
   // One layer after the other, so that one layer's worth of memory is enough.
   for (uint layer = 1; layer < Z; layer++) {
     if (tz == layer) {
-      for (uint i = 0; i < TILE_M; i++) {
-        for (uint j = 0; j < TILE_N; j++) {
-          sum_local[((i * TILE_N + j) * Y + ty) * X + tx] = vec4(acc[i][j]);
-        }
+      [[unroll]] for (uint i = 0; i < TILE_M; i++) {
+        sum_local[(i * Y + ty) * X + tx] = vec4(acc[i]);
       }
     }
     barrier();
     if (tz == 0) {
-      for (uint i = 0; i < TILE_M; i++) {
-        for (uint j = 0; j < TILE_N; j++) {
-          acc[i][j] += acpvec4(sum_local[((i * TILE_N + j) * Y + ty) * X + tx]);
-        }
+      [[unroll]] for (uint i = 0; i < TILE_M; i++) {
+        acc[i] += acpvec4(sum_local[(i * Y + ty) * X + tx]);
       }
     }
     barrier();
   }
-  if (tz != 0) return;
+  uint n = n0 + tx;
+  if (tz != 0 || n >= psc(n4)) return;
 
-  for (uint j = 0; j < TILE_N; j++) {
-    uint n = n0 + j * X + tx;
-    if (n >= psc(n4)) continue;
 #if SCATTER
-    uint tap = n / p.out4;
-    uint channel = n - tap * p.out4;
-    uint y = tap / p.kw;
-    uint x = tap - y * p.kw;
+  uint tap = n / p.out4;
+  uint channel = n - tap * p.out4;
+  uint y = tap / p.kw;
+  uint x = tap - y * p.kw;
 #else
-    uint channel = n;
+  uint channel = n;
 #endif
-    vec4 scale = scale_data[channel];
-    vec4 bias = bias_data[channel];
-    for (uint i = 0; i < TILE_M; i++) {
-      uint m = m0 + i * Y + ty;
-      if (m >= psc(rows)) continue;
+  vec4 scale = scale_data[channel];
+  vec4 bias = bias_data[channel];
+  [[unroll]] for (uint i = 0; i < TILE_M; i++) {
+    uint m = m0 + i * Y + ty;
+    if (m < psc(rows)) {
 #if SCATTER
       uint line = m / p.w;
       uint column = m - line * p.w;
@@ -238,7 +226,7 @@ void main() {
       uint o = m * psc(n4) + n;
 #endif
       afpvec4 r = load_residual(residual_data, o);
-      afpvec4 v = afpvec4(vec4(acc[i][j]) * scale + bias);
+      afpvec4 v = afpvec4(vec4(acc[i]) * scale + bias);
       buffer_st4(out_data, o, epilogue(v, r, p.e));
     }
   }

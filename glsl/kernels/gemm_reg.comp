@@ -5,6 +5,8 @@
 // SCATTER: a transposed convolution whose kernel equals its stride. The columns are
 // [kh][kw][output channels], and each goes to a pixel of its own.
 
+#extension GL_EXT_control_flow_attributes : require
+
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 #include "grid.glsl"
@@ -59,7 +61,7 @@ void main() {
 
   uint row[TILE_M];
   acpvec4 acc[TILE_M];
-  for (uint t = 0; t < TILE_M; t++) {
+  [[unroll]] for (uint t = 0; t < TILE_M; t++) {
     row[t] = min(m0 + t, psc(rows) - 1) * psc(k4);
     acc[t] = acpvec4(0.0);
   }
@@ -70,7 +72,7 @@ void main() {
     afpvec4 b2 = buffer_ld4(weight_data, b + psc(n4) * 2);
     afpvec4 b3 = buffer_ld4(weight_data, b + psc(n4) * 3);
     b += psc(n4) * 4;
-    for (uint t = 0; t < TILE_M; t++) {
+    [[unroll]] for (uint t = 0; t < TILE_M; t++) {
       afpvec4 a = buffer_ld4(x_data, row[t] + k);
       mac4(acc[t], a, b0, b1, b2, b3);
     }
@@ -79,8 +81,8 @@ void main() {
   uint channel = n % psc(out4);
   vec4 scale = scale_data[channel];
   vec4 bias = bias_data[channel];
-  for (uint t = 0; t < TILE_M; t++) {
-    if (m0 + t >= psc(rows)) break;
+  [[unroll]] for (uint t = 0; t < TILE_M; t++) {
+    if (m0 + t >= psc(rows)) continue;
     uint o = out_index(m0 + t, n);
     afpvec4 r = load_residual(residual_data, o);
     afpvec4 v = afpvec4(vec4(acc[t]) * scale + bias);

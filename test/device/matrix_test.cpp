@@ -168,16 +168,20 @@ TEST_CASE("depthwise convolution", "[depthwise]") {
       {{1, 1, 1, 1}, {5, 5, 1, 1, 2, 2, 2, 2, 1, 1}},
       {{1, 10, 9, 2}, {7, 2, 3, 3, 1, 0, 2, 1, 1, 1}},
   };
-  std::uint32_t k = 0;
-  for (const Shape& s : shapes) {
-    const auto all = epilogues(false);
-    for (std::size_t j = 0; j < 2; j++) {
-      const Epilogues& e = all[(k + j * 2) % all.size()];
-      INFO(e.name << ", shape " << k);
-      check(conv_case(Op::kDepthwise, s.x, s.x.c, s.w, e, 300 + k),
-            {device_traits(), "depthwise", {}});
+  for (const bool gpu : {false, true}) {
+    std::uint32_t k = 0;
+    for (const Shape& s : shapes) {
+      const auto all = epilogues(false);
+      // The line form is one pipeline for each width and step of the kernel.
+      for (std::size_t j = 0; j < (gpu ? 1u : 2u); j++) {
+        const Epilogues& e = all[(k + j * 2) % all.size()];
+        INFO(e.name << ", shape " << k);
+        const bool line = gpu && s.w.sw <= 2;
+        check(conv_case(Op::kDepthwise, s.x, s.x.c, s.w, e, 300 + k),
+              {gpu ? gpu_traits() : plain_cpu_traits(), line ? "depthwise_line" : "depthwise", {}});
+      }
+      k++;
     }
-    k++;
   }
 }
 

@@ -65,7 +65,7 @@ Family family(const DeviceTraits& t) {
                ? Family::kSubgroup
                : Family::kPlain;
   }
-  return t.max_invocations >= tuning::kGemmThreads && t.shared_bytes >= tuning::kGemmSharedBytes
+  return t.max_invocations >= tuning::kGemmInvocations && t.shared_bytes >= tuning::kGemmSharedBytes
              ? Family::kTiled
              : Family::kPlain;
 }
@@ -88,15 +88,21 @@ void set_subgroup_grid(Dispatch& d, std::uint32_t rows, std::uint32_t n4,
 
 void set_tiled_grid(Dispatch& d, std::uint32_t rows, std::uint32_t k4, std::uint32_t n4,
                     const DeviceTraits& traits) {
-  const tuning::GemmShape shape = tuning::gemm_shape(n4);
-  d.local_size = {shape.x, shape.y, 1};
-  set_matrix_grid(d, rows, n4, shape.y * tuning::kGemmTileM, shape.x * tuning::kGemmTileN, traits);
+  const auto use = [&](const tuning::GemmShape& shape) {
+    d.local_size = {shape.x, shape.y, shape.z};
+    set_matrix_grid(d, rows, n4, shape.y * tuning::kGemmTileM, shape.x, traits);
+    return shape;
+  };
+  tuning::GemmShape shape = use(tuning::gemm_shape(n4));
   const std::uint64_t groups = std::uint64_t{d.groups[0]} * d.groups[1] * d.groups[2];
+  const tuning::GemmShape& split =
+      rows <= tuning::kGemmSplitLowRows ? tuning::kGemmSplitLow : tuning::kGemmSplit;
   if (groups < tuning::kGemmSplitBelowGroups && k4 >= tuning::kGemmSplitFromK4 &&
-      traits.max_invocations >= tuning::kGemmThreads * tuning::kGemmSplitLayers &&
-      traits.max_group_size[2] >= tuning::kGemmSplitLayers &&
-      traits.shared_bytes >= tuning::kGemmSplitSharedBytes) {
-    d.local_size[2] = tuning::kGemmSplitLayers;
+      traits.max_invocations >= split.x * split.y * split.z) {
+    shape = use(split);
+  }
+  if (shape.tile_k4 != tuning::kGemmDefaultTileK4) {
+    d.specs.push_back({"tile_k4", shape.tile_k4});
   }
 }
 
@@ -213,11 +219,20 @@ Result<Lowered> depthwise(const LowerRequest& request) {
   if (request.inputs[0].c != request.output.c) return unsupported(request, "channels change");
   const Dims& x = request.inputs[0];
   const Dims& y = request.output;
+  const Window& w = *window;
   Dispatch d;
-  d.kernel = "depthwise";
   bind_weighted(d, request);
+  if (request.traits.software || w.kw > tuning::kDepthwiseLineMaxKw ||
+      w.stride_w > tuning::kDepthwiseLineMaxStep || w.dilation_w > tuning::kDepthwiseLineMaxStep) {
+    d.kernel = "depthwise";
+  } else {
+    d.kernel = "depthwise_line";
+    d.specs.push_back({"kw", static_cast<std::uint32_t>(w.kw)});
+    d.specs.push_back({"stride_w", static_cast<std::uint32_t>(w.stride_w)});
+    d.specs.push_back({"dilation_w", static_cast<std::uint32_t>(w.dilation_w)});
+  }
   for (std::uint32_t v : {y.n, x.h, x.w, x.c4(), y.h, y.w}) d.push_u32(v);
-  push_window(d, *window);
+  push_window(d, w);
   const std::uint64_t tiles = (y.w + tuning::kDepthwiseTileW - 1) / tuning::kDepthwiseTileW;
   set_linear_grid(d, std::uint64_t{y.n} * y.h * tiles * y.c4(), request.traits);
   Lowered out;

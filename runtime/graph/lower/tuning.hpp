@@ -44,18 +44,48 @@ inline constexpr std::uint32_t kAttentionMaxDim4 = 32;
 inline constexpr std::uint32_t kRegTileM = 4;  // gemm_reg.comp TILE_M
 inline constexpr std::uint32_t kConvTileW = 4;  // conv_direct.comp TILE_W
 inline constexpr std::uint32_t kDepthwiseTileW = 4;  // depthwise.comp TILE_W
-inline constexpr std::uint32_t kGemmTileM = 4;  // gemm_nc.comp TILE_M, TILE_N
-inline constexpr std::uint32_t kGemmTileN = 2;
+inline constexpr std::uint32_t kGemmTileM = 4;  // gemm_nc.comp TILE_M
 
-// Invocations of every GemmShape, and the workgroup memory that the largest of them may need.
-inline constexpr std::uint32_t kGemmThreads = 64;
+// depthwise_line holds a piece of an input line in registers; wider kernels take the other form. A
+// CPU driver gains nothing from it (10.9 GFLOP/s against 10.2 at 5 x 5) and compiles each width.
+inline constexpr std::int64_t kDepthwiseLineMaxKw = 7;
+inline constexpr std::int64_t kDepthwiseLineMaxStep = 2;
+
+// Workgroup of gemm_nc.comp and its vectors of K in a tile. Two vectors of columns an invocation
+// instead of one took three times as long on the H200 (3600 x 192 x 192: 51 us against 17).
+struct GemmShape {
+  std::uint32_t x, y, z, tile_k4;
+};
+// 128 invocations. As wide as it can be without empty columns: 48 columns run 8 % faster four
+// vectors wide than eight.
+constexpr GemmShape gemm_shape(std::uint32_t n4) {
+  GemmShape best{4, 32, 1, 4};
+  std::uint32_t least = (n4 + 3) / 4 * 4;
+  for (std::uint32_t x : {8u, 16u}) {
+    const std::uint32_t columns = (n4 + x - 1) / x * x;
+    if (columns <= least) {
+      best = {x, 128 / x, 1, 4};
+      least = columns;
+    }
+  }
+  return best;
+}
+inline constexpr std::uint32_t kGemmInvocations = 128;
+// What the largest shape needs in single precision.
 inline constexpr std::uint32_t kGemmSharedBytes = 16384;
-// With fewer workgroups than this and at least so many steps of K, K is split over four layers of
-// invocations. On the H200 (132 multiprocessors) 40 x 2880 x 60 took 228 us in one layer.
-inline constexpr std::uint32_t kGemmSplitBelowGroups = 600;
+
+inline constexpr std::uint32_t kGemmDefaultTileK4 = 4;  // of gemm_nc.comp
+
+// With fewer workgroups than this, K is split over four layers of invocations, and tiles are
+// deeper. H200 (132 multiprocessors): 900 x 384 x 384 in 19 us instead of 22, 3600 x 864 x 24 in 18
+// instead of 24, 40 x 2880 x 60 in 33 instead of 99; but 3600 x 192 x 192, with 339, in 19 instead
+// of 17.
+inline constexpr std::uint32_t kGemmSplitBelowGroups = 256;
 inline constexpr std::uint32_t kGemmSplitFromK4 = 8;
-inline constexpr std::uint32_t kGemmSplitLayers = 4;
-inline constexpr std::uint32_t kGemmSplitSharedBytes = 24576;
+inline constexpr GemmShape kGemmSplit{8, 8, 4, 8};
+// Few rows: half of the larger workgroup would stand idle.
+inline constexpr std::uint32_t kGemmSplitLowRows = 64;
+inline constexpr GemmShape kGemmSplitLow{8, 4, 4, 8};
 
 // conv_subgroup.comp: LANES, TILE_P, TILE_N, and the local size. lavapipe's loads cost about 50
 // cycles for each 8 lanes and vector, so weights are loaded once a subgroup: 40 GFLOP/s on two
@@ -64,15 +94,5 @@ inline constexpr std::uint32_t kSubgroupLanes = 8;
 inline constexpr std::uint32_t kSubgroupTileP = 2;
 inline constexpr std::uint32_t kSubgroupTileN = 4;
 inline constexpr std::uint32_t kSubgroupLocal = 8;
-
-// Workgroup of gemm_nc: wide where there are many columns, tall where there are few.
-struct GemmShape {
-  std::uint32_t x, y;
-};
-constexpr GemmShape gemm_shape(std::uint32_t n4) {
-  if (n4 <= 4) return {2, 32};
-  if (n4 <= 8) return {4, 16};
-  return {8, 8};
-}
 
 }  // namespace spirkiln::tuning
