@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole graphs on a device, through the C++ and the C interface, with validation where it is
 // installed.
+#include <unistd.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
