@@ -3,8 +3,8 @@
  * The C interface of libspirkiln: a device, a packed model, and a graph that runs one on the other.
  *
  * Handles are opaque. Each has a _close function that takes NULL, and may be closed in any order: a
- * graph keeps its device and model alive. Functions may be called from any thread; runs of one graph
- * are serialised inside.
+ * graph keeps its device and model alive. Functions may be called from any thread; runs of one
+ * graph are serialised inside.
  *
  * Errors. A function that can fail gives a spirkiln_status and writes English text (what failed,
  * what was expected, what to do) into `error`, cut to `error_bytes` and always ended by a NUL byte.
@@ -48,13 +48,13 @@ typedef struct spirkiln_graph spirkiln_graph;
 typedef struct spirkiln_outputs spirkiln_outputs;
 
 /* "0.1.0". Static storage. */
-SPIRKILN_API const char *spirkiln_version(void);
+SPIRKILN_API const char* spirkiln_version(void);
 /* "out of memory" and so on; "unknown status" for other numbers. Static storage. */
-SPIRKILN_API const char *spirkiln_status_name(spirkiln_status status);
+SPIRKILN_API const char* spirkiln_status_name(spirkiln_status status);
 
 /* severity: 0 info, 1 warning, 2 error. `text` lives until the function returns. Called on the
  * thread that works. */
-typedef void (*spirkiln_message_fn)(int severity, const char *text, void *user);
+typedef void (*spirkiln_message_fn)(int severity, const char* text, void* user);
 
 /* ---- Devices --------------------------------------------------------------------------------- */
 
@@ -62,7 +62,7 @@ typedef struct spirkiln_device_info {
   uint32_t index; /* what spirkiln_device_options takes */
   char name[256];
   char driver[512]; /* name and version */
-  char type[16];    /* "discrete", "integrated", "virtual", "cpu", "other" */
+  char type[16]; /* "discrete", "integrated", "virtual", "cpu", "other" */
   uint32_t api_version; /* as VK_MAKE_API_VERSION */
   uint32_t vendor_id;
   uint32_t device_id;
@@ -73,41 +73,40 @@ typedef struct spirkiln_device_info {
 
 /* All devices of all drivers. Writes at most `capacity` entries; `count` gets how many there are.
  * `infos` may be NULL with capacity 0. */
-SPIRKILN_API spirkiln_status spirkiln_list_devices(spirkiln_device_info *infos, uint32_t capacity,
-                                                   uint32_t *count, char *error,
+SPIRKILN_API spirkiln_status spirkiln_list_devices(spirkiln_device_info* infos, uint32_t capacity,
+                                                   uint32_t* count, char* error,
                                                    size_t error_bytes);
 
 typedef struct spirkiln_device_options {
   size_t struct_bytes; /* sizeof(spirkiln_device_options) */
-  int32_t index;       /* -1: by name, else by $SPIRKILN_DEVICE, else the best */
-  const char *name;    /* part of a device's name; NULL or "": any */
-  int validation;      /* not 0: with VK_LAYER_KHRONOS_validation; also $SPIRKILN_VALIDATION=1 */
+  int32_t index; /* -1: by name, else by $SPIRKILN_DEVICE, else the best */
+  const char* name; /* part of a device's name; NULL or "": any */
+  int validation; /* not 0: with VK_LAYER_KHRONOS_validation; also $SPIRKILN_VALIDATION=1 */
   spirkiln_message_fn message; /* may be NULL */
-  void *message_user;
+  void* message_user;
 } spirkiln_device_options;
-#define SPIRKILN_DEVICE_OPTIONS_INIT \
-  { sizeof(spirkiln_device_options), -1, NULL, 0, NULL, NULL }
+#define SPIRKILN_DEVICE_OPTIONS_INIT {sizeof(spirkiln_device_options), -1, NULL, 0, NULL, NULL}
 
 /* `options` may be NULL. */
-SPIRKILN_API spirkiln_status spirkiln_device_open(const spirkiln_device_options *options,
-                                                  spirkiln_device **device, char *error,
+SPIRKILN_API spirkiln_status spirkiln_device_open(const spirkiln_device_options* options,
+                                                  spirkiln_device** device, char* error,
                                                   size_t error_bytes);
-SPIRKILN_API void spirkiln_device_close(spirkiln_device *device);
-SPIRKILN_API spirkiln_status spirkiln_device_get_info(const spirkiln_device *device,
-                                                      spirkiln_device_info *info);
+SPIRKILN_API void spirkiln_device_close(spirkiln_device* device);
+SPIRKILN_API spirkiln_status spirkiln_device_get_info(const spirkiln_device* device,
+                                                      spirkiln_device_info* info);
 /* Validation messages of warning or error severity so far; 0 without validation. */
-SPIRKILN_API uint64_t spirkiln_device_validation_messages(const spirkiln_device *device);
+SPIRKILN_API uint64_t spirkiln_device_validation_messages(const spirkiln_device* device);
 
 /* ---- Models ---------------------------------------------------------------------------------- */
 
 /* A pack that "spirkiln model" made. */
-SPIRKILN_API spirkiln_status spirkiln_model_open(const char *path, spirkiln_model **model,
-                                                 char *error, size_t error_bytes);
+SPIRKILN_API spirkiln_status spirkiln_model_open(const char* path, spirkiln_model** model,
+                                                 char* error, size_t error_bytes);
 /* Copies `bytes`. `name` is what messages call the model; NULL: "model". */
-SPIRKILN_API spirkiln_status spirkiln_model_from_memory(const void *bytes, size_t size,
-                                                        const char *name, spirkiln_model **model,
-                                                        char *error, size_t error_bytes);
-SPIRKILN_API void spirkiln_model_close(spirkiln_model *model);
+SPIRKILN_API spirkiln_status spirkiln_model_from_memory(const void* bytes, size_t size,
+                                                        const char* name, spirkiln_model** model,
+                                                        char* error, size_t error_bytes);
+SPIRKILN_API void spirkiln_model_close(spirkiln_model* model);
 
 /* ---- Graphs ---------------------------------------------------------------------------------- */
 
@@ -115,23 +114,22 @@ typedef struct spirkiln_graph_options {
   size_t struct_bytes; /* sizeof(spirkiln_graph_options) */
   /* "fp32", "fp16p", "fp16pa", "fp16s", "fp16sa": only this form of each kernel. NULL or "":
    * $SPIRKILN_VARIANT, else the best that the device may run. */
-  const char *variant;
+  const char* variant;
   uint32_t max_plans; /* shapes kept ready, least recently used go first; 0: 32 */
 } spirkiln_graph_options;
-#define SPIRKILN_GRAPH_OPTIONS_INIT \
-  { sizeof(spirkiln_graph_options), NULL, 0 }
+#define SPIRKILN_GRAPH_OPTIONS_INIT {sizeof(spirkiln_graph_options), NULL, 0}
 
 /* `options` may be NULL. */
-SPIRKILN_API spirkiln_status spirkiln_graph_create(spirkiln_device *device, spirkiln_model *model,
-                                                   const spirkiln_graph_options *options,
-                                                   spirkiln_graph **graph, char *error,
+SPIRKILN_API spirkiln_status spirkiln_graph_create(spirkiln_device* device, spirkiln_model* model,
+                                                   const spirkiln_graph_options* options,
+                                                   spirkiln_graph** graph, char* error,
                                                    size_t error_bytes);
-SPIRKILN_API void spirkiln_graph_close(spirkiln_graph *graph);
+SPIRKILN_API void spirkiln_graph_close(spirkiln_graph* graph);
 /* Makes all that a run of this shape needs (pipelines first of all) without running it. */
-SPIRKILN_API spirkiln_status spirkiln_graph_prepare(spirkiln_graph *graph, uint32_t n, uint32_t h,
-                                                    uint32_t w, char *error, size_t error_bytes);
+SPIRKILN_API spirkiln_status spirkiln_graph_prepare(spirkiln_graph* graph, uint32_t n, uint32_t h,
+                                                    uint32_t w, char* error, size_t error_bytes);
 /* Bytes of device memory held now: weights and plans. */
-SPIRKILN_API uint64_t spirkiln_graph_device_bytes(const spirkiln_graph *graph);
+SPIRKILN_API uint64_t spirkiln_graph_device_bytes(const spirkiln_graph* graph);
 
 typedef struct spirkiln_timings {
   double plan_ms; /* 0 when the shape was ready */
@@ -142,10 +140,10 @@ typedef struct spirkiln_timings {
 /* Runs n pictures of h x w pixels, four bytes each: B, G, R, validity (0: the pixel counts as
  * padding). Rows are tight, so `size` is n * h * w * 4. `timings` may be NULL. Close the outputs
  * with spirkiln_outputs_close. */
-SPIRKILN_API spirkiln_status spirkiln_graph_run(spirkiln_graph *graph, uint32_t n, uint32_t h,
-                                                uint32_t w, const uint8_t *pixels, size_t size,
-                                                spirkiln_outputs **outputs,
-                                                spirkiln_timings *timings, char *error,
+SPIRKILN_API spirkiln_status spirkiln_graph_run(spirkiln_graph* graph, uint32_t n, uint32_t h,
+                                                uint32_t w, const uint8_t* pixels, size_t size,
+                                                spirkiln_outputs** outputs,
+                                                spirkiln_timings* timings, char* error,
                                                 size_t error_bytes);
 
 /* ---- Outputs --------------------------------------------------------------------------------- */
@@ -153,15 +151,15 @@ SPIRKILN_API spirkiln_status spirkiln_graph_run(spirkiln_graph *graph, uint32_t 
 /* Tight floats, n x h x w x c, channels innermost. `values` belongs to the outputs. */
 typedef struct spirkiln_tensor {
   uint32_t n, h, w, c;
-  const float *values;
+  const float* values;
   size_t count; /* n * h * w * c */
 } spirkiln_tensor;
 
-SPIRKILN_API uint32_t spirkiln_outputs_count(const spirkiln_outputs *outputs);
+SPIRKILN_API uint32_t spirkiln_outputs_count(const spirkiln_outputs* outputs);
 /* In the model's order. SPIRKILN_INVALID_ARGUMENT when there is no such output. */
-SPIRKILN_API spirkiln_status spirkiln_outputs_get(const spirkiln_outputs *outputs, uint32_t index,
-                                                  spirkiln_tensor *tensor);
-SPIRKILN_API void spirkiln_outputs_close(spirkiln_outputs *outputs);
+SPIRKILN_API spirkiln_status spirkiln_outputs_get(const spirkiln_outputs* outputs, uint32_t index,
+                                                  spirkiln_tensor* tensor);
+SPIRKILN_API void spirkiln_outputs_close(spirkiln_outputs* outputs);
 
 #ifdef __cplusplus
 }
