@@ -36,7 +36,7 @@ struct ModelHeader {
   std::uint32_t header_bytes;  // sizeof(ModelHeader)
   std::uint64_t total_bytes;
   std::uint64_t checksum;  // XXH3_64bits of the bytes behind the header
-  std::uint32_t name;      // string
+  std::uint32_t name;  // string
   std::uint32_t producer;  // string: tool and version
   // The picture that enters: byte b of channel c becomes b * input_scale[c] + input_shift[c],
   // channels in the order in which the caller stores them (BGR). Where the fourth byte (validity)
@@ -46,20 +46,20 @@ struct ModelHeader {
   std::uint32_t input_tensor;  // index of the only input, C = 3
   std::uint32_t reserved;
   Section strings;
-  Section exprs;        // Expr
+  Section exprs;  // Expr
   Section constraints;  // Constraint
-  Section tensors;      // Tensor
-  Section nodes;        // Node, in an order in which they may run
-  Section refs;         // uint32_t, tensor and constant indices named by nodes
-  Section consts;       // Const
-  Section outputs;      // uint32_t, tensor indices
-  Section data;         // bytes; every constant starts at a multiple of 16
+  Section tensors;  // Tensor
+  Section nodes;  // Node, in an order in which they may run
+  Section refs;  // uint32_t, tensor and constant indices named by nodes
+  Section consts;  // Const
+  Section outputs;  // uint32_t, tensor indices
+  Section data;  // bytes; every constant starts at a multiple of 16
 };
 
 enum class ExprOp : std::uint32_t {
-  kConst = 0,     // value a (signed)
-  kInput = 1,     // input dimension a: 0 = N, 1 = H, 2 = W
-  kAdd = 2,       // of expressions a and b, which stand before this one
+  kConst = 0,  // value a (signed)
+  kInput = 1,  // input dimension a: 0 = N, 1 = H, 2 = W
+  kAdd = 2,  // of expressions a and b, which stand before this one
   kSub = 3,
   kMul = 4,
   kFloorDiv = 5,  // b > 0, else the shape is refused
@@ -82,7 +82,7 @@ struct Constraint {
 };
 
 struct Tensor {
-  std::uint32_t name;    // string: the ONNX name that it came from
+  std::uint32_t name;  // string: the ONNX name that it came from
   std::uint32_t dim[4];  // expression indices: N, H, W, C. C is always a kConst
 };
 
@@ -95,20 +95,20 @@ enum class ConstType : std::uint32_t {
 struct Const {
   std::uint32_t name;  // string
   ConstType type;
-  std::uint64_t offset;    // of the first plane
+  std::uint64_t offset;  // of the first plane
   std::uint64_t elements;  // of one plane, padding lanes included; a multiple of 4
-  std::uint64_t lo_offset; // of the second plane, 0 without one
+  std::uint64_t lo_offset;  // of the second plane, 0 without one
 };
 
 enum class Activation : std::uint32_t {
   kNone = 0,
   kRelu = 1,
-  kClip = 2,         // clamp(x, a, b)
+  kClip = 2,  // clamp(x, a, b)
   kHardSigmoid = 3,  // clamp(a * x + b, 0, 1)
-  kHardSwish = 4,    // x * clamp(a * x + b, 0, 1)
+  kHardSwish = 4,  // x * clamp(a * x + b, 0, 1)
   kSigmoid = 5,
   kSwish = 6,  // x * sigmoid(x)
-  kGelu = 7,   // x * 0.5 * (1 + erf(x / sqrt 2))
+  kGelu = 7,  // x * 0.5 * (1 + erf(x / sqrt 2))
 };
 
 // What every node does last: y = act(v) * post_scale + post_bias, and the residual r (the node's
@@ -120,7 +120,7 @@ struct Epilogue {
   float a;
   float b;
   float post_scale;  // 1 where unused
-  float post_bias;   // 0 where unused
+  float post_bias;  // 0 where unused
 };
 enum NodeFlags : std::uint32_t { kHasResidual = 1, kResidualBefore = 2 };
 
@@ -171,9 +171,9 @@ enum class BinaryOp : std::uint32_t { kAdd = 0, kSub = 1, kMul = 2, kDiv = 3 };
 
 struct Node {
   Op op;
-  std::uint32_t name;   // string: the ONNX node (the last one of those that were fused)
+  std::uint32_t name;  // string: the ONNX node (the last one of those that were fused)
   std::uint32_t flags;  // NodeFlags
-  std::uint32_t output; // tensor
+  std::uint32_t output;  // tensor
   std::uint32_t first_input, input_count;  // into refs: tensors
   std::uint32_t first_const, const_count;  // into refs: constants
   Epilogue epilogue;

@@ -26,23 +26,29 @@ struct TableHeader {
   std::uint32_t version;
   std::uint32_t header_bytes;  // sizeof(TableHeader)
   std::uint64_t total_bytes;
-  std::uint64_t checksum;      // XXH3_64bits of the bytes behind the header
+  std::uint64_t checksum;  // XXH3_64bits of the bytes behind the header
   std::uint32_t tool_version;  // string: "spirkiln 0.1.0, glslang ..., spirv-tools ..."
-  std::uint32_t name;          // string: --name of the bake
+  std::uint32_t name;  // string: --name of the bake
   Section strings;
-  Section kernels;       // KernelEntry, sorted by name
-  Section variants;      // VariantEntry, grouped by kernel, best first
-  Section axis_values;   // AxisValue
-  Section blobs;         // BlobEntry
-  Section frames;        // FrameEntry
+  Section kernels;  // KernelEntry, sorted by name
+  Section variants;  // VariantEntry, grouped by kernel, best first
+  Section axis_values;  // AxisValue
+  Section blobs;  // BlobEntry
+  Section frames;  // FrameEntry
   Section capabilities;  // uint32_t, spv::Capability, ascending in each blob
-  Section extensions;    // uint32_t, strings
-  Section bindings;      // BindingEntry, ascending (set, binding) in each blob
-  Section specs;         // SpecEntry, ascending id in each blob
-  Section frame_data;    // bytes
+  Section extensions;  // uint32_t, strings
+  Section bindings;  // BindingEntry, ascending (set, binding) in each blob
+  Section specs;  // SpecEntry, ascending id in each blob
+  Section frame_data;  // bytes
 };
 
-enum class Storage : std::uint8_t { kFp32 = 0, kFp16Packed = 1, kFp16 = 2, kBf16Packed = 3, kBf16 = 4 };
+enum class Storage : std::uint8_t {
+  kFp32 = 0,
+  kFp16Packed = 1,
+  kFp16 = 2,
+  kBf16Packed = 3,
+  kBf16 = 4
+};
 enum class Arithmetic : std::uint8_t { kFp32 = 0, kFp16 = 1 };
 enum class Resource : std::uint8_t { kBuffer = 0, kImage = 1 };
 enum class Int8 : std::uint8_t { kNone = 0, kPacked = 1, kStorage = 2 };
@@ -56,7 +62,7 @@ struct KernelEntry {
 
 // One value of one of the kernel's own axes (DIRECT=1, ...).
 struct AxisValue {
-  std::uint32_t axis;   // string
+  std::uint32_t axis;  // string
   std::uint32_t value;  // string
 };
 
@@ -82,17 +88,17 @@ struct BlobEntry {
   std::uint64_t hash;  // XXH3_64bits of the words as stored
   std::uint32_t frame;
   std::uint32_t offset;  // bytes into the decoded frame, multiple of 4
-  std::uint32_t bytes;   // multiple of 4
-  std::uint32_t spirv_version;   // as in the module's second word, e.g. 0x00010000
+  std::uint32_t bytes;  // multiple of 4
+  std::uint32_t spirv_version;  // as in the module's second word, e.g. 0x00010000
   std::uint32_t vulkan_version;  // VK_API_VERSION_1_x it was validated for
-  std::uint32_t flags;           // BlobFlags
+  std::uint32_t flags;  // BlobFlags
   std::uint32_t first_capability, capability_count;
   std::uint32_t first_extension, extension_count;
   std::uint32_t first_binding, binding_count;
   std::uint32_t first_spec, spec_count;
-  std::uint32_t push_bytes;    // size of the push-constant block, 0 without one
+  std::uint32_t push_bytes;  // size of the push-constant block, 0 without one
   std::uint32_t shared_bytes;  // workgroup memory at the default specialization values
-  std::uint32_t local_size[3];     // default values
+  std::uint32_t local_size[3];  // default values
   std::uint32_t local_size_id[3];  // SpecId of each, kNone where it is fixed
 };
 
