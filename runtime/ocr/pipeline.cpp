@@ -46,6 +46,11 @@ OcrLine to_line(const Candidate& candidate) {
   return line;
 }
 
+cv::Mat crop_line(const cv::Mat& picture, const Quad& quad) {
+  const cv::Mat crop = crop_quad(picture, quad);
+  return crop.empty() ? crop : no_higher_than_needed(crop);
+}
+
 Candidate turned_over(const Candidate& line) {
   Candidate out;
   out.quad = turned(line.quad, 2);
@@ -128,7 +133,7 @@ Result<std::vector<OcrLine>> read_boxes(const OcrNets& nets, const Dictionary& d
     Candidate line;
     const bool is_tall = quad_height(box.quad) >= kTall * quad_width(box.quad);
     line.quad = is_tall ? turned(box.quad, 1) : box.quad;
-    line.crop = crop_quad(picture, line.quad);
+    line.crop = crop_line(picture, line.quad);
     line.box_score = box.score;
     if (line.crop.empty()) continue;
     lines.push_back(std::move(line));
@@ -160,7 +165,7 @@ Result<std::vector<OcrLine>> read_boxes(const OcrNets& nets, const Dictionary& d
     if (tall[i] && may_be_one_character(lines[i])) {
       Candidate upright;
       upright.quad = turned(lines[i].quad, over[i] ? 1 : -1);
-      upright.crop = crop_quad(picture, upright.quad);
+      upright.crop = crop_line(picture, upright.quad);
       upright.box_score = lines[i].box_score;
       tries.push_back(std::move(upright));
       of_line.push_back(i);

@@ -78,6 +78,11 @@ Error not_finite(const char* what) {
 
 }  // namespace
 
+cv::Mat no_higher_than_needed(const cv::Mat& crop) {
+  if (crop.rows <= static_cast<int>(kHeight)) return crop;
+  return scaled(crop, {static_cast<int>(line_width(crop)), static_cast<int>(kHeight)});
+}
+
 std::uint32_t bucket_width(std::uint32_t width) {
   for (const std::uint32_t bucket : kBuckets) {
     if (width <= bucket) return bucket;

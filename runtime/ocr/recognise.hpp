@@ -33,6 +33,10 @@ Reading collapse(const Steps& steps, const Dictionary& dictionary);
 // plans are made; the same line always gets the same one.
 std::uint32_t bucket_width(std::uint32_t width);
 
+// A crop no higher than the graphs want it: what a page's crops weigh is then bounded by its lines,
+// not by its pixels.
+cv::Mat no_higher_than_needed(const cv::Mat& crop);
+
 struct Recognition {
   std::vector<Reading> readings;  // one for each crop
   std::uint32_t runs = 0;
