@@ -14,6 +14,7 @@
 #include "emit.hpp"
 #include "expand.hpp"
 #include "kernel_compiler.hpp"
+#include "output_set.hpp"
 #include "pack.hpp"
 #include "parallel.hpp"
 #include "stamp.hpp"
@@ -264,47 +265,83 @@ void explain(const std::vector<Kernel>& kernels, const PackedTable& table,
   }
 }
 
-Status write_outputs(const BakeOptions& options, const std::vector<PackKernel>& kernels,
-                     const std::string& table, const std::vector<SourceStore::Opened>& opened,
-                     const std::string& settings) {
-  std::vector<std::pair<fs::path, std::string>> outputs;
-  outputs.emplace_back(output_path(options, "bin"), table);
-  outputs.emplace_back(output_path(options, "hpp"), emit_header(options.name, kernels));
-  if (options.embed == EmbedForm::kIncbin) {
-    outputs.emplace_back(output_path(options, "S"), emit_assembly(options.name, table));
-  } else if (options.embed == EmbedForm::kArray) {
-    outputs.emplace_back(output_path(options, "cpp"), emit_array(options.name, table));
+fs::path stamp_path(const BakeOptions& options) {
+  return options.out_dir / fmt::format(".{}_table.stamp", options.name);
+}
+
+std::string_view embed_extension(EmbedForm embed) {
+  return embed == EmbedForm::kIncbin ? "S" : embed == EmbedForm::kArray ? "cpp" : "";
+}
+
+// Before anything is compiled; the temporaries decide in the end.
+Status check_outputs(const BakeOptions& options) {
+  std::vector<fs::path> paths = {output_path(options, "bin"), output_path(options, "hpp"),
+                                 stamp_path(options)};
+  if (options.embed != EmbedForm::kNone) {
+    paths.push_back(output_path(options, embed_extension(options.embed)));
+  }
+  for (const fs::path& path : paths) {
+    if (Status status = check_output(path, true); !status.ok()) return status;
+  }
+  if (!options.depfile) return Ok{};
+  const bool beside = options.depfile->parent_path().lexically_normal() ==
+                      (options.out_dir / "").lexically_normal().parent_path();
+  return check_output(*options.depfile, beside);
+}
+
+Result<std::string> depfile_text(const BakeOptions& options, const std::vector<Output>& outputs,
+                                 const std::vector<SourceStore::Opened>& opened) {
+  std::vector<fs::path> targets;
+  for (const Output& output : outputs) targets.push_back(output.path);
+  std::vector<fs::path> inputs;
+  std::error_code code;
+  // A folder's own time changes when a manifest appears in it or goes.
+  for (const fs::path& input : options.inputs) {
+    if (fs::is_directory(input, code)) inputs.push_back(input.lexically_normal());
+  }
+  for (const auto& file : opened) {
+    if (file.exists) inputs.push_back(file.path);
+  }
+  return emit_depfile(targets, inputs);
+}
+
+Status write_all(const BakeOptions& options, const std::vector<PackKernel>& kernels,
+                 const std::string& table, const std::vector<SourceStore::Opened>& opened,
+                 const std::string& settings) {
+  std::vector<Output> outputs;
+  outputs.push_back({output_path(options, "bin"), table});
+  outputs.push_back({output_path(options, "hpp"), emit_header(options.name, kernels)});
+  if (options.embed != EmbedForm::kNone) {
+    outputs.push_back({output_path(options, embed_extension(options.embed)),
+                       options.embed == EmbedForm::kIncbin ? emit_assembly(options.name, table)
+                                                           : emit_array(options.name, table)});
   }
   if (options.depfile) {
-    std::vector<fs::path> targets;
-    for (const auto& output : outputs) targets.push_back(output.first);
-    std::vector<fs::path> inputs;
-    std::error_code code;
-    // A folder's own time changes when a manifest appears in it or goes.
-    for (const fs::path& input : options.inputs) {
-      if (fs::is_directory(input, code)) inputs.push_back(input.lexically_normal());
-    }
-    for (const auto& file : opened) {
-      if (file.exists) inputs.push_back(file.path);
-    }
-    auto text = emit_depfile(targets, inputs);
+    auto text = depfile_text(options, outputs, opened);
     if (!text.ok()) return text.error();
-    outputs.emplace_back(*options.depfile, std::move(text).value());
+    outputs.push_back({*options.depfile, std::move(text).value()});
   }
-  std::error_code code;
-  fs::create_directories(options.out_dir, code);
-  if (code) {
-    return Error{ErrorCode::kIo, fmt::format("cannot make the folder '{}': {}",
-                                             options.out_dir.string(), code.message())};
-  }
+  // Last: it must not vouch for outputs that are not there yet.
   StampContent stamp{settings, opened, {}};
-  for (const auto& [path, bytes] : outputs) {
-    const Status status = write_file(path, bytes);
-    if (!status.ok()) return status;
-    stamp.outputs.emplace_back(path, hash_bytes(bytes));
+  for (const Output& output : outputs) {
+    stamp.outputs.emplace_back(output.path, hash_bytes(output.bytes));
   }
-  return write_file(options.out_dir / fmt::format(".{}_table.stamp", options.name),
-                    encode_stamp(stamp));
+  outputs.push_back({stamp_path(options), encode_stamp(stamp)});
+
+  std::error_code code;
+  const bool made = fs::create_directories(options.out_dir, code);
+  if (code) {
+    return Error{ErrorCode::kIo,
+                 fmt::format("cannot make the folder '{}': {}; name another one with --out-dir",
+                             options.out_dir.string(), code.message())};
+  }
+  Status status = [&] {
+    const FolderLock lock(options.out_dir);
+    remove_leftovers(outputs);
+    return write_outputs(outputs);
+  }();
+  if (!status.ok() && made) fs::remove(options.out_dir, code);
+  return status;
 }
 
 }  // namespace
@@ -340,11 +377,11 @@ Result<BakeStats> bake(const BakeOptions& options, const MessageCallback& messag
   }
   const unsigned threads = options.jobs != 0 ? options.jobs : processor_count();
   const std::string settings = settings_line(options);
-  if (!options.explain &&
-      stamp_holds(options.out_dir / fmt::format(".{}_table.stamp", options.name), settings)) {
+  if (!options.explain && stamp_holds(stamp_path(options), settings)) {
     stats.up_to_date = true;
     return stats;
   }
+  if (const Status status = check_outputs(options); !status.ok()) return status.error();
   SourceStore sources;
   auto manifests = load_manifests(options.inputs, sources);
   if (!manifests.ok()) return manifests.error();
@@ -392,7 +429,7 @@ Result<BakeStats> bake(const BakeOptions& options, const MessageCallback& messag
   stats.table_bytes = table->bytes.size();
   if (options.explain && message) explain(kernels, *table, message);
 
-  const Status written = write_outputs(options, packing, table->bytes, sources.opened(), settings);
+  const Status written = write_all(options, packing, table->bytes, sources.opened(), settings);
   if (!written.ok()) return written.error();
   if (stats.compiled > 0) cache.trim(kMaxCacheBytes);
   return stats;

@@ -9,8 +9,9 @@
 
 #include <cerrno>
 #include <cstring>
-#include <random>
 #include <system_error>
+
+#include "output_set.hpp"
 
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
@@ -30,7 +31,6 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return fd_; }
-  bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
 
  private:
   int fd_;
@@ -90,40 +90,7 @@ Result<std::string> read_file(const fs::path& path, std::uintmax_t max_bytes) {
 }
 
 Status write_file(const fs::path& path, std::string_view bytes) {
-  std::error_code code;
-  if (fs::is_regular_file(path, code) && fs::file_size(path, code) == bytes.size()) {
-    auto old = read_file(path, bytes.size());
-    if (old.ok() && *old == bytes) return Ok{};
-  }
-  thread_local std::mt19937_64 random{std::random_device{}()};
-  fs::path temporary = path;
-  temporary += fmt::format(".{:016x}.tmp", random());
-  {
-    Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (file.get() < 0) return io_error(path, "write", errno);
-    std::size_t done = 0;
-    while (done < bytes.size()) {
-      const ssize_t n = ::write(file.get(), bytes.data() + done, bytes.size() - done);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) {
-        const int error = errno;
-        ::unlink(temporary.c_str());
-        return io_error(path, "write", error);
-      }
-      done += static_cast<std::size_t>(n);
-    }
-    if (!file.close()) {
-      const int error = errno;
-      ::unlink(temporary.c_str());
-      return io_error(path, "write", error);
-    }
-  }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    ::unlink(temporary.c_str());
-    return io_error(path, "write", error);
-  }
-  return Ok{};
+  return write_outputs({{path, std::string(bytes)}});
 }
 
 Result<std::shared_ptr<const SourceFile>> SourceStore::find(const fs::path& path) {

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several outputs that belong together, replaced together.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "spirkiln/result.hpp"
+
+namespace spirkiln::gen {
+
+struct Output {
+  std::filesystem::path path;
+  std::string bytes;
+};
+
+// Whether outputs may be written there, as far as can be known without writing: a folder that
+// exists or can be made, and no folder in the place of a file. `missing_folder_is_made` says that
+// the caller will make the folder.
+Status check_output(const std::filesystem::path& path, bool missing_folder_is_made);
+
+// All of them or, after an error, none. Every byte is on its way to the disk, under temporary
+// names, before the first old file goes; files that already hold their bytes are not touched. Only
+// the end of the process between two renames can leave some old and some new, in the order given.
+Status write_outputs(const std::vector<Output>& outputs);
+
+// What a process that was killed in write_outputs() left beside these files. Nobody else may be
+// writing them.
+void remove_leftovers(const std::vector<Output>& outputs);
+
+// One at a time in one folder, across processes, while it lives. Without effect where the file
+// system has no locks.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::filesystem::path& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace spirkiln::gen
