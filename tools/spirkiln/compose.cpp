@@ -6,13 +6,21 @@
 #include <algorithm>
 #include <cctype>
 
+#include "expanded_text.hpp"
 #include "tokens.hpp"
 
 namespace spirkiln::gen {
 namespace {
 
-// Offset of the '#' of the #version directive, or npos. Only white space and comments may precede.
-std::size_t find_version(std::string_view text) {
+struct Version {
+  std::optional<std::size_t> hash;  // offset of the '#'; nothing without a #version line
+  std::string asked;                // "310 es"
+};
+
+constexpr std::string_view kVersions[] = {"450", "450 core", "460", "460 core"};
+
+// Only white space and comments may precede it.
+Version find_version(std::string_view text) {
   std::size_t i = 0;
   while (i < text.size()) {
     if (std::isspace(static_cast<unsigned char>(text[i]))) {
@@ -21,16 +29,36 @@ std::size_t find_version(std::string_view text) {
       i = std::min(text.find('\n', i), text.size());
     } else if (text.substr(i, 2) == "/*") {
       const std::size_t end = text.find("*/", i + 2);
-      if (end == std::string_view::npos) return end;
+      if (end == std::string_view::npos) return {};
       i = end + 2;
     } else {
       break;
     }
   }
-  if (i >= text.size() || text[i] != '#') return std::string_view::npos;
-  std::size_t word = i + 1;
-  while (word < text.size() && (text[word] == ' ' || text[word] == '\t')) ++word;
-  return text.substr(word).starts_with("version") ? i : std::string_view::npos;
+  if (i >= text.size() || text[i] != '#') return {};
+  const auto tokens = tokenize(text.substr(i, text.find('\n', i) - i));
+  if (tokens.size() < 2 || tokens[1].text != "version") return {};
+  Version version{i, {}};
+  for (std::size_t t = 2; t < tokens.size(); ++t) {
+    version.asked += version.asked.empty() ? "" : " ";
+    version.asked += tokens[t].text.substr(0, 40);
+    if (version.asked.size() > 80) break;
+  }
+  return version;
+}
+
+// The compiler only says that the text ends in one.
+std::optional<std::size_t> unclosed_comment(std::string_view text) {
+  for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+    if (text.substr(i, 2) == "//") {
+      while (i < text.size() && (text[i] != '\n' || text[i - 1] == '\\')) ++i;
+    } else if (text.substr(i, 2) == "/*") {
+      const std::size_t end = text.find("*/", i + 2);
+      if (end == std::string_view::npos) return i;
+      i = end + 1;
+    }
+  }
+  return std::nullopt;
 }
 
 // Kernels of the first half of 2023 declare the dialect's own struct by themselves. Theirs is
@@ -56,15 +84,27 @@ std::string without_own_sfpvec8(const std::string& source) {
 
 Composed compose(const SourceFile& kernel, const Variant& variant,
                  const std::optional<std::array<unsigned, 3>>& local_size) {
-  const std::string masked = without_own_sfpvec8(kernel.text);
+  const std::string masked = without_own_sfpvec8(without_line_directives(kernel.text));
   const std::string_view text = masked;
-  const std::size_t version = find_version(text);
-  if (version == std::string_view::npos) {
-    return {{},
-            Diagnostic{Severity::kError, kernel.path.string(), 1, 1,
-                       "expected '#version 450' as the first line of code"}};
+  const Version version = find_version(text);
+  const auto fail = [&](std::size_t at, std::string said) {
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<long>(at), '\n');
+    const std::size_t before = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+    const std::size_t begin = before == std::string_view::npos ? 0 : before + 1;
+    return Composed{{},
+                    Diagnostic{Severity::kError, kernel.path.string(), static_cast<unsigned>(line),
+                               static_cast<unsigned>(at - begin + 1), std::move(said)}};
+  };
+  if (const auto open = unclosed_comment(text)) {
+    return fail(*open, "'/*': this comment has no end ('*/')");
   }
-  std::size_t body = std::min(text.find('\n', version), text.size());
+  if (!version.hash) return fail(0, "expected '#version 450' as the first line of code");
+  if (std::find(std::begin(kVersions), std::end(kVersions), version.asked) == std::end(kVersions)) {
+    return fail(*version.hash, fmt::format("'#version {}': kernels are written in '#version 450' "
+                                           "(or 460)",
+                                           version.asked));
+  }
+  std::size_t body = std::min(text.find('\n', *version.hash), text.size());
   if (body < text.size()) ++body;
   const auto next_line = 1 + std::count(text.begin(), text.begin() + body, '\n');
 

@@ -40,18 +40,6 @@ std::string tidy(std::string_view text) {
   return out;
 }
 
-unsigned column_of(std::string_view line, std::string_view token) {
-  if (token.empty()) return 0;
-  for (std::size_t at = line.find(token); at != std::string_view::npos;
-       at = line.find(token, at + 1)) {
-    const bool starts = at == 0 || !is_word(line[at - 1]) || !is_word(token.front());
-    const std::size_t end = at + token.size();
-    const bool ends = end == line.size() || !is_word(line[end]) || !is_word(token.back());
-    if (starts && ends) return static_cast<unsigned>(at + 1);
-  }
-  return 0;
-}
-
 // Splits "file:12" from the left of `rest`; a file name may hold colons itself.
 bool split_position(std::string_view& rest, std::string& file, unsigned& line) {
   for (std::size_t colon = rest.find(':'); colon != std::string_view::npos;
@@ -70,6 +58,18 @@ bool split_position(std::string_view& rest, std::string& file, unsigned& line) {
 }
 
 }  // namespace
+
+unsigned column_of(std::string_view line, std::string_view token) {
+  if (token.empty()) return 0;
+  for (std::size_t at = line.find(token); at != std::string_view::npos;
+       at = line.find(token, at + 1)) {
+    const bool starts = at == 0 || !is_word(line[at - 1]) || !is_word(token.front());
+    const std::size_t end = at + token.size();
+    const bool ends = end == line.size() || !is_word(line[end]) || !is_word(token.back());
+    if (starts && ends) return static_cast<unsigned>(at + 1);
+  }
+  return 0;
+}
 
 std::vector<Diagnostic> parse_glslang_log(std::string_view log, SourceStore& sources) {
   std::vector<Diagnostic> found;

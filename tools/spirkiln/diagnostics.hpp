@@ -23,6 +23,9 @@ struct Diagnostic {
 // token in the named line of the source.
 std::vector<Diagnostic> parse_glslang_log(std::string_view log, SourceStore& sources);
 
+// Where a token stands in a line, from 1; 0 where it does not.
+unsigned column_of(std::string_view line, std::string_view token);
+
 // "file:line:column: error: text", as compilers write it.
 std::string to_string(const Diagnostic& diagnostic);
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "include_resolver.hpp"
+#include "link_errors.hpp"
 #include "work_scope.hpp"
 
 namespace spirkiln::gen {
@@ -35,8 +36,7 @@ void set_environment(glslang::TShader& shader, const Target& target) {
                       static_cast<glslang::EShTargetLanguageVersion>(target.spirv));
 }
 
-void take_log(FrontResult& result, const char* log, const std::string& name, SourceStore& sources) {
-  result.diagnostics = parse_glslang_log(log, sources);
+void close_log(FrontResult& result, const std::string& name) {
   for (Diagnostic& d : result.diagnostics) {
     if (d.file.empty()) d.file = name;
   }
@@ -47,6 +47,11 @@ void take_log(FrontResult& result, const char* log, const std::string& name, Sou
   if (!has_error) {
     result.diagnostics.push_back({Severity::kError, name, 0, 0, "the compiler failed silently"});
   }
+}
+
+void take_log(FrontResult& result, const char* log, const std::string& name, SourceStore& sources) {
+  result.diagnostics = parse_glslang_log(log, sources);
+  close_log(result, name);
 }
 
 }  // namespace
@@ -98,7 +103,8 @@ FrontResult compile(const std::string& text, const std::string& name, const Targ
   program.addShader(&shader);
   result.ok = program.link(messages);
   if (!result.ok) {
-    take_log(result, program.getInfoLog(), name, sources);
+    result.diagnostics = parse_link_log(program.getInfoLog(), text, name, sources);
+    close_log(result, name);
     return result;
   }
   glslang::SpvOptions options;

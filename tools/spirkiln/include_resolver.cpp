@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compose.hpp"
+#include "expanded_text.hpp"
 
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
@@ -18,6 +19,7 @@ constexpr std::size_t kMaxBytes = 16u << 20;
 struct Held {
   std::shared_ptr<const SourceFile> file;
   std::string failure;
+  std::string text;  // as the compiler gets it
 };
 
 }  // namespace
@@ -73,9 +75,8 @@ auto IncludeResolver::resolve(std::string_view name, const fs::path& folder, std
       return fail(fmt::format("includes of one kernel hold more than {} bytes", kMaxBytes));
     }
     if (path.parent_path() != dialect_.parent_path()) included_.push_back(*file);
-    auto* held = new Held{*file, {}};
-    return new IncludeResult(held->file->path.string(), held->file->text.data(),
-                             held->file->text.size(), held);
+    auto* held = new Held{*file, {}, without_line_directives((*file)->text)};
+    return new IncludeResult(held->file->path.string(), held->text.data(), held->text.size(), held);
   }
   std::string looked;
   for (const fs::path& path : candidates) {
@@ -87,7 +88,7 @@ auto IncludeResolver::resolve(std::string_view name, const fs::path& folder, std
 
 auto IncludeResolver::fail(std::string text) -> IncludeResult* {
   failed_ = true;
-  auto* held = new Held{nullptr, std::move(text)};
+  auto* held = new Held{nullptr, std::move(text), {}};
   return new IncludeResult("", held->failure.data(), held->failure.size(), held);
 }
 

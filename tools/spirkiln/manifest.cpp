@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "forms.hpp"
+#include "macro_check.hpp"
 
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
@@ -26,19 +27,14 @@ bool is_lower_name(std::string_view s) {
   });
 }
 
-bool is_macro_name(std::string_view s) {
-  if (s.empty() || s.size() > 64 || (s[0] >= '0' && s[0] <= '9')) return false;
-  return std::all_of(s.begin(), s.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+// The value becomes part of the variant's name, where the minus of a number is an 'm'.
+bool is_axis_value(std::string_view s) {
+  const bool negative = s.starts_with('-');
+  if (negative) s.remove_prefix(1);
+  return !s.empty() && s.size() <= 64 && std::all_of(s.begin(), s.end(), [&](char c) {
+    const bool digit = c >= '0' && c <= '9';
+    return digit || (!negative && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'));
   });
-}
-
-// Names that belong to the dialect, to GLSL or to this tool.
-bool is_reserved_macro(std::string_view s) {
-  for (std::string_view prefix : {"NCNN_", "ncnn_", "SPIRKILN_", "spk_", "gl_", "GL_", "__"}) {
-    if (s.starts_with(prefix)) return true;
-  }
-  return s == "defined" || s == "psc" || s == "main" || s.find("__") != std::string_view::npos;
 }
 
 class Parser {
@@ -117,8 +113,8 @@ class Parser {
       out = b->get() ? "1" : "0";
     } else if (const auto* s = node.as_string()) {
       out = s->get();
-      if (out.size() > 1024 || out.find('\n') != std::string::npos) {
-        fail(node.source(), "a macro's value must be one line of at most 1024 bytes");
+      if (auto error = bad_macro_value(out)) {
+        fail(node.source(), std::move(*error));
         return false;
       }
     } else {
@@ -256,10 +252,11 @@ class Parser {
   }
 
   bool check_macro(const toml::key& key) {
-    if (!is_macro_name(key.str())) {
-      fail(key.source(), fmt::format("'{}' is not a macro name", key.str()));
-    } else if (is_reserved_macro(key.str())) {
-      fail(key.source(), fmt::format("the name '{}' is reserved", key.str()));
+    const std::string_view name = key.str();
+    if (auto error = bad_macro_name(name)) {
+      fail(key.source(), std::move(*error));
+    } else if (name.starts_with("NCNN_") || name.starts_with("ncnn_")) {
+      fail(key.source(), fmt::format("the name '{}' is reserved", name));
     } else {
       return true;
     }
@@ -311,11 +308,10 @@ class Parser {
         for (const toml::node& item : *list) {
           std::string text;
           if (!macro_value(item, text)) continue;
-          // The value becomes part of the variant's name.
-          if (text.empty() || !std::all_of(text.begin(), text.end(), [](char c) {
-                return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
-              })) {
-            fail(item.source(), "an axis value holds letters, digits and _ only");
+          if (!is_axis_value(text)) {
+            fail(item.source(),
+                 fmt::format("'{}': an axis value is an integer, or 1 to 64 letters, digits and _",
+                             text.substr(0, 80)));
           } else if (std::find(axis.values.begin(), axis.values.end(), text) != axis.values.end()) {
             fail(item.source(), fmt::format("the value '{}' is listed twice", text));
           } else {

@@ -10,25 +10,13 @@
 #include "device_macros.hpp"
 #include "forms.hpp"
 #include "half_repair.hpp"
+#include "macro_check.hpp"
 #include "raw_access.hpp"
 #include "spirv_tools.hpp"
 
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
 namespace {
-
-bool is_macro_name(std::string_view s) {
-  return !s.empty() && s.size() <= 256 && !(s[0] >= '0' && s[0] <= '9') &&
-         std::all_of(s.begin(), s.end(),
-                     [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-}
-
-bool is_reserved(std::string_view s) {
-  for (std::string_view prefix : {"SPIRKILN_", "spk_", "gl_", "GL_", "__"}) {
-    if (s.starts_with(prefix)) return true;
-  }
-  return s == "defined";
-}
 
 // Whether the compiler that is linked in knows the type that bf16s is made of.
 bool knows_bfloat16(SourceStore& sources) {
@@ -41,11 +29,8 @@ bool knows_bfloat16(SourceStore& sources) {
 
 std::optional<std::string> check_define(const std::string& name, const std::string& value,
                                         const Form& form) {
-  if (!is_macro_name(name)) return fmt::format("'{}' is not a macro name", name);
-  if (is_reserved(name)) return fmt::format("the name '{}' is reserved", name);
-  if (value.find('\n') != std::string::npos || value.size() > 4096) {
-    return fmt::format("the value of '{}' must be one line", name);
-  }
+  if (auto error = bad_macro_name(name)) return error;
+  if (auto error = bad_macro_value(value)) return fmt::format("-D {}: {}", name, *error);
   for (const auto& [own, ignored] : form.macros) {
     if (own == name) return fmt::format("'{}' comes from the variant", name);
   }
@@ -105,8 +90,9 @@ SourceOutcome compile_source(const SourceRequest& request, SourceStore& sources)
   std::vector<Diagnostic> own;
   for (const auto& file : front.included) {
     for (Diagnostic& d : check_dialect_macros(*file)) own.push_back(std::move(d));
-    if (!request.strict) continue;
-    for (Diagnostic& d : find_raw_access(*file)) own.push_back(std::move(d));
+  }
+  if (request.strict) {
+    for (Diagnostic& d : find_raw_access(front.included)) own.push_back(std::move(d));
   }
   out.diagnostics = std::move(front.diagnostics);
   for (Diagnostic& d : own) {

@@ -45,6 +45,16 @@ TEST_CASE("expand: names and order", "[expand]") {
                           {"TILE", "4"}});
 }
 
+TEST_CASE("expand: negative values, with an m in the name", "[expand]") {
+  auto e = gen::expand(kernel({{"PAD", {"0", "-1", "1"}, "0"}}));
+  REQUIRE(e.ok());
+  CHECK(names(*e)[1] == "gemm_nc_fp16s_padm1");
+  CHECK(e->variants[1].axis_values[0].second == "-1");
+  CHECK(e->variants[1].macros.back().second == "-1");
+  // An 'm' of one's own may meet it.
+  CHECK_FALSE(gen::expand(kernel({{"PAD", {"0", "-1", "m1"}, "0"}})).ok());
+}
+
 TEST_CASE("expand: accumulators in fp16 only with fp16 arithmetic", "[expand]") {
   auto e = gen::expand(kernel({{"acc", {"float", "afp"}, "float"}}));
   REQUIRE(e.ok());
