@@ -20,7 +20,7 @@ USAGE
 case ${1:-} in -h | --help) usage; exit 0 ;; esac
 
 prepare --lint
-build_targets all
+build_targets all meson-test-prereq
 if [[ -d $build/tools/packs ]]; then publish_packs; fi
 
 selection=(--no-suite tidy)

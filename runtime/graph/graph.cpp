@@ -207,6 +207,13 @@ std::string Graph::variant() const {
   return text;
 }
 
+std::vector<std::uint32_t> Graph::output_channels() const {
+  const Model::State& model = *state_->model.state();
+  std::vector<std::uint32_t> channels;
+  for (const std::uint32_t tensor : model.outputs) channels.push_back(model.channels(tensor));
+  return channels;
+}
+
 std::uint64_t Graph::device_bytes() const {
   const std::lock_guard lock(state_->mutex);
   return state_->executor->bytes();

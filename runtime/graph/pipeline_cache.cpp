@@ -38,11 +38,12 @@ std::string from_environment(const char* name) {
 }  // namespace
 
 std::string cache_folder() {
-  std::string base = from_environment("SPIRKILN_CACHE");
+  if (std::string own = from_environment("SPIRKILN_CACHE"); !own.empty()) return own;
+  std::string base;
 #ifdef _WIN32
-  if (base.empty()) base = from_environment("LOCALAPPDATA");
+  base = from_environment("LOCALAPPDATA");
 #else
-  if (base.empty()) base = from_environment("XDG_CACHE_HOME");
+  base = from_environment("XDG_CACHE_HOME");
   if (base.empty()) {
     const std::string home = from_environment("HOME");
     if (!home.empty()) base = home + "/.cache";

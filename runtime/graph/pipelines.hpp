@@ -81,7 +81,7 @@ class PipelineStore {
   std::unordered_map<std::string, std::shared_ptr<Pipeline>> pipelines_;
 };
 
-// ${SPIRKILN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}}/spirkiln (%LOCALAPPDATA% on Windows), or empty
+// ${SPIRKILN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/spirkiln} (%LOCALAPPDATA% on Windows), or empty
 // when none of them is set.
 std::string cache_folder();
 

@@ -184,6 +184,10 @@ Result<Picture> decode_picture(std::span<const std::uint8_t> bytes, const std::s
                      std::to_string(header->height) + " pixels are more than the limit of " +
                      std::to_string(options.max_pixels) + "; scale the picture down"};
   }
+  if (header->animated) {
+    return Error{ErrorCode::kUnsupported,
+                 name + ": an animated WebP, which is not read; save one frame of it as a picture"};
+  }
   if (is_cut_short(bytes, *header)) return cannot_decode(name, *header);
 
   cv::Mat picture;

@@ -13,6 +13,7 @@ struct PictureHeader {
   std::string_view format;  // "PNG", "JPEG", ...
   std::uint64_t width = 0, height = 0;
   int orientation = 1;  // EXIF, 1..8
+  bool animated = false;  // WebP: frames, which the decoder does not read
 };
 
 // Nothing where the bytes begin like no format that is read; 0 x 0 where they begin like one but

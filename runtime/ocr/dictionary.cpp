@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -7,6 +8,38 @@
 #include "spirkiln/ocr.hpp"
 
 namespace spirkiln {
+namespace {
+
+// A character with its combining marks is short; what is longer is another kind of file.
+constexpr std::size_t kMaxCharacterBytes = 64;
+
+// Whether the bytes are UTF-8 text without control characters: shortest forms only, no surrogates,
+// nothing above U+10FFFF.
+bool is_text(std::string_view bytes) {
+  for (std::size_t i = 0; i < bytes.size();) {
+    const auto lead = static_cast<unsigned char>(bytes[i]);
+    const std::size_t more = lead < 0x80   ? 0
+                             : lead < 0xc2 ? 4  // a tail without a lead, or an overlong form
+                             : lead < 0xe0 ? 1
+                             : lead < 0xf0 ? 2
+                             : lead < 0xf5 ? 3
+                                           : 4;
+    if (more == 4 || i + more >= bytes.size()) return false;
+    if (lead < 0x20 || lead == 0x7f) return false;
+    std::uint32_t code = more == 0 ? lead : lead & (0x3fu >> more);
+    for (std::size_t k = 1; k <= more; ++k) {
+      const auto tail = static_cast<unsigned char>(bytes[i + k]);
+      if ((tail & 0xc0) != 0x80) return false;
+      code = code << 6 | (tail & 0x3f);
+    }
+    if (more == 2 && (code < 0x800 || (code >= 0xd800 && code < 0xe000))) return false;
+    if (more == 3 && (code < 0x10000 || code > 0x10ffff)) return false;
+    i += more + 1;
+  }
+  return true;
+}
+
+}  // namespace
 
 Result<Dictionary> Dictionary::from_text(std::string_view text, const std::string& name) {
   constexpr std::size_t kMaxCharacters = 1u << 20;
@@ -17,6 +50,13 @@ Result<Dictionary> Dictionary::from_text(std::string_view text, const std::strin
     if (end == std::string_view::npos) end = text.size();
     std::string_view line = text.substr(at, end - at);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    if (line.size() > kMaxCharacterBytes || !is_text(line)) {
+      return Error{
+          ErrorCode::kCorrupt,
+          name + ":" + std::to_string(out.characters_.size() + 1) +
+              ": not a character in UTF-8, expected one character a line; fetch the models "
+              "again"};
+    }
     out.characters_.emplace_back(line);
     if (out.characters_.size() > kMaxCharacters) {
       return Error{ErrorCode::kCorrupt, name + ": more than " + std::to_string(kMaxCharacters) +

@@ -16,12 +16,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// `channels` is what the pipeline takes from the graph, `because` says in a message why: a pack of
+// another task or language would else fail at the first line that is read, or read nonsense.
 Result<std::shared_ptr<Net>> open_net(const fs::path& file, const Device& device,
-                                      const GraphOptions& options) {
+                                      const GraphOptions& options, std::size_t channels,
+                                      const std::string& because) {
   auto model = Model::open(file.string());
   if (!model) return std::move(model).error();
   auto graph = Graph::create(device, *model, options);
   if (!graph) return std::move(graph).error();
+  const auto given = graph->output_channels();
+  if (given.empty() || given[0] != channels) {
+    return Error{ErrorCode::kCorrupt, file.string() + ": the graph's output has " +
+                                          (given.empty() ? "no" : std::to_string(given[0])) +
+                                          " channels, expected " + std::to_string(channels) + " (" +
+                                          because + ")"};
+  }
   return make_net(std::move(*graph));
 }
 
@@ -50,13 +60,17 @@ fs::path installed_packs() {
 Result<OcrReader> OcrReader::open(const std::string& folder, const Device& device,
                                   const GraphOptions& graph_options, const OcrOptions& options) {
   const fs::path root(folder);
-  auto dictionary = Dictionary::open((root / "ppocr_keys_v1.txt").string());
+  const std::string keys = (root / "ppocr_keys_v1.txt").string();
+  auto dictionary = Dictionary::open(keys);
   if (!dictionary) return std::move(dictionary).error();
-  auto detect = open_net(root / "det.spkm", device, graph_options);
+  auto detect = open_net(root / "det.spkm", device, graph_options, 1, "how likely a pixel is text");
   if (!detect) return std::move(detect).error();
-  auto orient = open_net(root / "cls.spkm", device, graph_options);
+  auto orient = open_net(root / "cls.spkm", device, graph_options, 2, "upright, upside-down");
   if (!orient) return std::move(orient).error();
-  auto recognise = open_net(root / "rec.spkm", device, graph_options);
+  const std::size_t classes = dictionary->classes();
+  auto recognise = open_net(root / "rec.spkm", device, graph_options, classes,
+                            "the " + std::to_string(classes - 2) + " characters of " + keys +
+                                ", the blank and the space; take both from one model package");
   if (!recognise) return std::move(recognise).error();
   return create({*detect, *orient, *recognise}, std::move(*dictionary), options);
 }

@@ -114,6 +114,7 @@ void read_webp(Bytes b, PictureHeader& header) {
   } else if (has(b, 12, "VP8X")) {
     header.width = le24(b, 24) + 1;
     header.height = le24(b, 27) + 1;
+    header.animated = (byte_at(b, 20) & 0x02) != 0;
   }
   std::size_t at = 12;
   while (at + 8 <= b.size()) {

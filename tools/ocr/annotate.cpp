@@ -12,6 +12,18 @@
 
 namespace spirkiln {
 
+Status can_annotate(const std::string& path) {
+  bool known = false;
+  try {
+    known = std::filesystem::path(path).has_extension() && cv::haveImageWriter(path);
+  } catch (const cv::Exception&) {
+    known = false;
+  }
+  if (known) return Ok{};
+  return Error{ErrorCode::kInvalidArgument,
+               "--annotate '" + path + "': no picture format has this ending; use .png or .jpg"};
+}
+
 Status annotate(const Picture& picture, const OcrPage& page, const std::string& path) {
   const cv::Mat source(static_cast<int>(picture.height), static_cast<int>(picture.width), CV_8UC3,
                        const_cast<std::uint8_t*>(picture.bgr.data()));
@@ -38,8 +50,7 @@ Status annotate(const Picture& picture, const OcrPage& page, const std::string& 
       return Error{ErrorCode::kInvalidArgument, path + ": the picture could not be encoded"};
     }
   } catch (const cv::Exception&) {
-    return Error{ErrorCode::kInvalidArgument,
-                 path + ": no picture format has this ending; use .png or .jpg"};
+    return Error{ErrorCode::kInvalidArgument, path + ": the picture could not be encoded"};
   }
   const std::filesystem::path part = path + ".part";
   std::FILE* file = std::fopen(part.c_str(), "wb");

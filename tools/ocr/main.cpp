@@ -172,10 +172,12 @@ int read_all(const Arguments& arguments) {
   const std::string folder = arguments.models.empty() ? default_packs_folder() : arguments.models;
   auto reader = OcrReader::open(folder, *device, graph_options, ocr_options);
   if (!reader) {
-    return fail({reader.error().code,
-                 fmt::format("{} (packs are looked for in {}; scripts/ocr.sh makes them, --models "
-                             "or $SPIRKILN_MODELS names another folder)",
-                             reader.error().message, folder)});
+    const ErrorCode code = reader.error().code;
+    if (code != ErrorCode::kIo && code != ErrorCode::kCorrupt) return fail(reader.error());
+    return fail(
+        {code, fmt::format("{} (packs are looked for in {}; scripts/ocr.sh makes them, --models "
+                           "or $SPIRKILN_MODELS names another folder)",
+                           reader.error().message, folder)});
   }
 
   int failed = 0;
@@ -226,7 +228,8 @@ int run(int argc, char** argv) {
   Arguments a;
   app.add_option("FILE", a.files, "pictures; - reads one from standard input");
   app.add_flag("--json", a.json, "JSON with boxes, scores and angles");
-  app.add_option("--annotate", a.annotate, "draw what was found into this file (one FILE only)");
+  const CLI::Option* annotated = app.add_option(
+      "--annotate", a.annotate, "draw what was found into this file (one FILE only)");
   app.add_flag("--rec-only", a.line, "each picture is one cropped line: no detection");
   app.add_option("--device", a.device, "index or part of the name of the Vulkan device");
   app.add_flag("--list-devices", a.list_devices, "list Vulkan devices and leave");
@@ -248,10 +251,16 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "spirkiln-ocr: error: no picture named\nTry spirkiln-ocr --help.\n");
     return 2;
   }
-  if (!a.annotate.empty() && a.files.size() != 1) {
+  if (annotated->count() > 0 && a.files.size() != 1) {
     fmt::print(stderr, "spirkiln-ocr: error: --annotate takes exactly one FILE, {} are named\n",
                a.files.size());
     return 2;
+  }
+  if (annotated->count() > 0) {
+    if (auto possible = can_annotate(a.annotate); !possible) {
+      fail(possible.error());
+      return 2;
+    }
   }
   return read_all(a);
 }

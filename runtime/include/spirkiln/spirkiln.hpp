@@ -106,6 +106,8 @@ class SPIRKILN_API Graph {
   Status prepare(std::uint32_t n, std::uint32_t h, std::uint32_t w);
   // The form that kernels of this graph use, for messages: "fp16s" and so on.
   std::string variant() const;
+  // Of each output, in the model's order: the dimension that no input shape changes.
+  std::vector<std::uint32_t> output_channels() const;
   std::uint64_t device_bytes() const;  // weights and plans held now
 
   struct SPIRKILN_HIDDEN State;

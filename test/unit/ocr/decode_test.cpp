@@ -105,6 +105,7 @@ TEST_CASE("what is no picture is one clear error") {
   CHECK(code_of("missing.png") == ErrorCode::kIo);
   CHECK(code_of("empty.jpg") == ErrorCode::kCorrupt);
   CHECK(code_of("text.jpg") == ErrorCode::kUnsupported);
+  CHECK(code_of("animated.webp") == ErrorCode::kUnsupported);
   CHECK(code_of("magic_only.png") == ErrorCode::kCorrupt);
   CHECK(code_of("magic_only.jpg") == ErrorCode::kCorrupt);
   CHECK(code_of("cut.jpg") == ErrorCode::kCorrupt);

@@ -51,6 +51,16 @@ TEST_CASE("a dictionary is its lines, a blank before and a space behind") {
   CHECK(Dictionary::from_text("a\r\nb\r\n", "crlf")->classes() == 4);
   CHECK(Dictionary::from_text("a\n\nb", "blank line")->classes() == 5);
   CHECK_FALSE(Dictionary::from_text("", "none").ok());
+  const std::string long_line = "a\n" + std::string(65, 'b');
+  for (const std::string_view bad :
+       {std::string_view("a\nb\0c\nd", 7), std::string_view("a\n\xff\xfe"),
+        std::string_view("a\n\xe5\xad"), std::string_view("a\n\xc0\x80"),
+        std::string_view("a\n\xed\xa0\x80"), std::string_view(long_line)}) {
+    const auto d = Dictionary::from_text(bad, "odd");
+    REQUIRE_FALSE(d.ok());
+    CHECK(d.error().code == ErrorCode::kCorrupt);
+    CHECK(d.error().message.starts_with("odd:2: "));
+  }
   CHECK(Dictionary::open("/no/such/file").error().code == ErrorCode::kIo);
 }
 
