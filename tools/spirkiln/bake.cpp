@@ -10,6 +10,7 @@
 
 #include "compose.hpp"
 #include "depfile.hpp"
+#include "device_axes.hpp"
 #include "device_macros.hpp"
 #include "emit.hpp"
 #include "expand.hpp"
@@ -17,6 +18,7 @@
 #include "output_set.hpp"
 #include "pack.hpp"
 #include "parallel.hpp"
+#include "raw_access.hpp"
 #include "stamp.hpp"
 
 namespace spirkiln::gen {
@@ -107,8 +109,7 @@ Result<std::shared_ptr<const SourceFile>> load_kernel_source(const Manifest& man
 }
 
 Result<std::vector<Kernel>> load_kernels(const BakeOptions& options,
-                                         const std::vector<Manifest>& manifests,
-                                         SourceStore& sources) {
+                                         std::vector<Manifest>& manifests, SourceStore& sources) {
   std::vector<Kernel> kernels;
   std::string errors;
   const auto add_error = [&](const std::string& text) {
@@ -129,7 +130,7 @@ Result<std::vector<Kernel>> load_kernels(const BakeOptions& options,
       add_error(file.error().message);
       continue;
     }
-    for (const KernelManifest& manifest : manifests[m].kernels) {
+    for (KernelManifest& manifest : manifests[m].kernels) {
       Kernel kernel;
       kernel.manifest = &manifest;
       kernel.family = m;
@@ -143,6 +144,14 @@ Result<std::vector<Kernel>> load_kernels(const BakeOptions& options,
         continue;
       }
       kernel.source = *source;
+      if (manifest.device_auto) {
+        const auto files =
+            lexical_includes(kernel.source, kernel.include_folders, dialect, sources);
+        if (const Status status = add_device_axes(manifest, tested_macros(files)); !status.ok()) {
+          add_error(status.error().message);
+          continue;
+        }
+      }
       auto expansion = expand(manifest);
       if (!expansion.ok()) {
         add_error(expansion.error().message);
@@ -179,6 +188,12 @@ void preprocess_job(const Kernel& kernel, Job& job, SourceStore& sources) {
   result.included.insert(result.included.begin(), kernel.source);
   for (const auto& file : result.included) {
     for (Diagnostic& d : check_dialect_macros(*file)) {
+      job.ok = false;
+      job.diagnostics.push_back(std::move(d));
+    }
+  }
+  if (kernel.manifest->strict) {
+    for (Diagnostic& d : find_raw_access(result.included)) {
       job.ok = false;
       job.diagnostics.push_back(std::move(d));
     }

@@ -24,7 +24,9 @@ std::string lower(std::string_view s) {
 std::string axis_suffix(const Axis& axis, const std::string& value) {
   if (value == axis.default_value) return {};
   const bool is_switch = axis.values.size() == 2 && value == "1" && axis.default_value == "0";
-  return fmt::format("_{}{}", lower(axis.name), is_switch ? "" : lower(value));
+  std::string_view name = axis.name;
+  if (axis.device) name.remove_prefix(std::string_view("ncnn_").size());
+  return fmt::format("_{}{}", lower(name), is_switch ? "" : lower(value));
 }
 
 Variant base_variant(std::string_view profile, std::string_view name) {
@@ -80,7 +82,8 @@ Result<Expansion> expand(const KernelManifest& kernel) {
         if (axis.name == "acc") {
           acc_afp = values[i] == "afp";
           if (acc_afp) v.macros.emplace_back("SPIRKILN_acc_afp", "1");
-        } else {
+        } else if (!axis.device || values[i] != "0") {
+          // As in ncnn, what a device has not is not defined, so that #ifdef and #if agree.
           v.macros.emplace_back(axis.name, values[i]);
         }
       }

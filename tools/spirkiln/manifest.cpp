@@ -9,6 +9,8 @@
 #include <set>
 #include <system_error>
 
+#include "device_axes.hpp"
+#include "device_macros.hpp"
 #include "forms.hpp"
 #include "macro_check.hpp"
 
@@ -158,10 +160,16 @@ class Parser {
         read_optimise(key, node, kernel);
       } else if (name == "target") {
         read_target(key, node, kernel);
+      } else if (name == "strict") {
+        const auto* strict = node.as_boolean();
+        if (strict == nullptr) fail(node.source(), "'strict' must be true or false");
+        kernel.strict = strict == nullptr || strict->get();
       } else if (name == "defines") {
         read_defines(key, node, kernel);
       } else if (name == "axes") {
         read_axes(key, node, kernel);
+      } else if (name == "device") {
+        read_device(key, node, kernel);
       } else {
         fail(key.source(), fmt::format("unknown key '{}' in [[kernel]]", name));
       }
@@ -275,6 +283,63 @@ class Parser {
         kernel.defines.emplace(std::string(name.str()), std::move(text));
       }
     }
+  }
+
+  // "auto", or a table of macros with their values, with `auto = true` for all others.
+  void read_device(const toml::key& key, const toml::node& node, KernelManifest& kernel) {
+    if (const auto* word = node.as_string(); word != nullptr && word->get() == "auto") {
+      kernel.device_auto = true;
+      return;
+    }
+    const toml::table* table = node.as_table();
+    if (table == nullptr) {
+      fail(node.source(),
+           fmt::format("'{}' must be \"auto\" or a table: [kernel.device]", key.str()));
+      return;
+    }
+    for (const auto& [name, value] : *table) {
+      if (name.str() == "auto") {
+        const auto* on = value.as_boolean();
+        if (on == nullptr) fail(value.source(), "'auto' must be true or false");
+        kernel.device_auto = on != nullptr && on->get();
+      } else if (is_device_axis(name.str())) {
+        read_device_axis(name, value, kernel);
+      } else if (is_dialect_macro(name.str())) {
+        fail(name.source(), fmt::format("'{}' comes from the variant", name.str()));
+      } else {
+        const std::string shown(name.str().substr(0, 80));
+        fail(name.source(), fmt::format("'{}': no such macro; the nearest is '{}'", shown,
+                                        nearest_dialect_macro(shown)));
+      }
+    }
+  }
+
+  void read_device_axis(const toml::key& key, const toml::node& node, KernelManifest& kernel) {
+    Axis axis;
+    axis.name = std::string(key.str());
+    axis.device = true;
+    const toml::array* list = node.as_array();
+    if (list == nullptr || list->empty()) {
+      fail(node.source(), fmt::format("'{}' must be a list of one or more numbers", axis.name));
+      return;
+    }
+    for (const toml::node& item : *list) {
+      std::string text;
+      if (item.is_string() || !macro_value(item, text)) {
+        if (item.is_string()) fail(item.source(), "expected an integer or a boolean");
+      } else if (text.starts_with('-')) {
+        fail(item.source(), fmt::format("'{}': what a device says is 0 or more", text));
+      } else if (std::find(axis.values.begin(), axis.values.end(), text) != axis.values.end()) {
+        fail(item.source(), fmt::format("the value '{}' is listed twice", text));
+      } else {
+        axis.values.push_back(std::move(text));
+      }
+    }
+    if (axis.values.empty()) return;
+    const bool has_zero =
+        std::find(axis.values.begin(), axis.values.end(), "0") != axis.values.end();
+    axis.default_value = has_zero ? "0" : axis.values.front();
+    kernel.axes.push_back(std::move(axis));
   }
 
   void read_axes(const toml::key& key, const toml::node& node, KernelManifest& kernel) {

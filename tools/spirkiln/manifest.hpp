@@ -18,6 +18,7 @@ struct Axis {
   std::string name;
   std::vector<std::string> values;  // as macro text
   std::string default_value;
+  bool device = false;  // a macro of the dialect: what is 0 is not defined
 };
 
 struct KernelManifest {
@@ -27,8 +28,10 @@ struct KernelManifest {
   std::vector<std::string> variants;  // suffix names, in order of preference
   Optimise optimise = Optimise::kPerformance;
   VulkanTarget target = VulkanTarget::kAuto;
+  bool strict = true;  // no raw access to stored values
   std::map<std::string, std::string> defines;
-  std::vector<Axis> axes;  // sorted by name, the `acc` axis among them
+  std::vector<Axis> axes;    // sorted by name, the `acc` axis and those of [kernel.device] too
+  bool device_auto = false;  // add an axis for each device macro that the kernel tests
   Diagnostic position;     // of the [[kernel]], for later messages; its text is empty
 };
 

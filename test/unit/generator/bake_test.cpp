@@ -237,6 +237,40 @@ TEST_CASE("bake: after an error nothing is written, and what was there stays", "
   CHECK(p.read("out/test_table.bin") == table);
 }
 
+TEST_CASE("bake: raw access to stored values is an error unless the manifest allows it", "[bake]") {
+  const test::Workspace w;
+  const std::string manifest = "[[kernel]]\nname = \"k\"\nsource = \"k.comp\"\n";
+  w.write("kernels/m.toml", manifest);
+  // The array is declared here and touched in the file that is included.
+  w.write("kernels/k.comp",
+          "#version 450\n"
+          "layout(binding = 0) buffer A { sfpvec4 a[]; };\n"
+          "layout(binding = 1) buffer B { sfpvec4 other[2], b[]; };\n"
+          "shared lfpvec4 t[4];\n"
+          "#include \"rest.glsl\"\n"
+          "void main() {\n"
+          "  t[0] = sfp2lfpvec4(a[1]);\n"
+          "  b[2] = b[3];\n"
+          "  touch();\n"
+          "}\n");
+  w.write("kernels/rest.glsl", "void touch() {\n  a[0] = a[1];\n}\n");
+  const auto run = test::run_bake(w.options());
+  REQUIRE_FALSE(run.result.ok());
+  CHECK(run.result.error().message == "1 of 1 kernels failed; nothing was written");
+  const std::string folder = (w / "kernels/").string();
+  const std::string tail =
+      "stored values are touched through the dialect's functions only (strict)\n"
+      "  in all 5 variants of k";
+  CHECK(run.messages == std::vector<std::string>{
+                            folder + "k.comp:8:3: error: 'b': " + tail,
+                            folder + "k.comp:8:10: error: 'b': " + tail,
+                            folder + "rest.glsl:2:3: error: 'a': " + tail,
+                            folder + "rest.glsl:2:10: error: 'a': " + tail,
+                        });
+  w.write("kernels/m.toml", manifest + "strict = false\n");
+  CHECK(test::run_bake(w.options()).result.ok());
+}
+
 TEST_CASE("bake: what cannot be written is one error", "[bake]") {
   const Project p;
   gen::BakeOptions options = p.options();

@@ -26,6 +26,7 @@ TEST_CASE("manifest: defaults", "[manifest]") {
   CHECK(k.optimise == gen::Optimise::kPerformance);
   CHECK(k.target == gen::VulkanTarget::kAuto);
   CHECK(k.axes.empty());
+  CHECK(k.strict);
 }
 
 TEST_CASE("manifest: every key", "[manifest]") {
@@ -37,6 +38,7 @@ variants = ["fp32", "fp16s"]
 order = ["fp32", "fp16s"]
 optimise = "size"
 target = "vulkan1.1"
+strict = false
 defines = { N = 3, ON = true, T = "vec4" }
 [kernel.axes.TILE]
 values = [4, 8]
@@ -49,6 +51,7 @@ values = ["float", "afp"]
   CHECK(k.variants == std::vector<std::string>{"fp32", "fp16s"});
   CHECK(k.optimise == gen::Optimise::kSize);
   CHECK(k.target == gen::VulkanTarget::k11);
+  CHECK_FALSE(k.strict);
   CHECK(k.defines == std::map<std::string, std::string>{{"N", "3"}, {"ON", "1"}, {"T", "vec4"}});
   REQUIRE(k.axes.size() == 2);
   CHECK(k.axes[0].name == "TILE");
@@ -80,6 +83,7 @@ TEST_CASE("manifest: each mistake is one error at its place", "[manifest]") {
       {head + "profile = \"ncnn-1999\"\n", "m.toml:4:11: error: unknown profile 'ncnn-1999'"},
       {head + "optimise = \"fast\"\n", "m.toml:4:12: error: 'fast': expected \"performance\""},
       {head + "target = \"vulkan2\"\n", "m.toml:4:10: error: 'vulkan2': expected"},
+      {head + "strict = 1\n", "m.toml:4:10: error: 'strict' must be true or false"},
       {head + "defines = 1\n", "m.toml:4:1: error: 'defines' must be a table"},
       {head + "defines = { NCNN_x = 1 }\n", "m.toml:4:13: error: the name 'NCNN_x' is reserved"},
       {head + "defines = { \"a b\" = 1 }\n", "m.toml:4:13: error: 'a b' is not a macro name"},
