@@ -31,7 +31,7 @@ struct DeviceCaps {
   bool storage16 = false, uniform_storage16 = false, push_constant16 = false;
   bool storage8 = false, uniform_storage8 = false, push_constant8 = false;
   bool variable_pointers_storage = false, variable_pointers = false;
-  bool vulkan_memory_model = false;
+  bool vulkan_memory_model = false, vulkan_memory_model_device_scope = false;
   bool integer_dot_product = false;
   bool cooperative_matrix = false;
   bool image_extended_formats = false;

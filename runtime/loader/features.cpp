@@ -65,6 +65,7 @@ void FeatureChain::read(DeviceCaps* caps) const {
   caps->variable_pointers_storage = variable_pointers_.variablePointersStorageBuffer;
   caps->variable_pointers = variable_pointers_.variablePointers;
   caps->vulkan_memory_model = memory_model_.vulkanMemoryModel;
+  caps->vulkan_memory_model_device_scope = memory_model_.vulkanMemoryModelDeviceScope;
   caps->integer_dot_product = dot_product_.shaderIntegerDotProduct;
   caps->cooperative_matrix = cooperative_matrix_.cooperativeMatrix;
 }
@@ -89,6 +90,9 @@ void FeatureChain::write(const DeviceCaps& caps) {
       caps.variable_pointers_storage || caps.variable_pointers;
   variable_pointers_.variablePointers = caps.variable_pointers;
   memory_model_.vulkanMemoryModel = caps.vulkan_memory_model;
+  // Where the model is on, kernels without it (atomics of plain GLSL) need the scope as well.
+  memory_model_.vulkanMemoryModelDeviceScope =
+      caps.vulkan_memory_model && caps.vulkan_memory_model_device_scope;
   dot_product_.shaderIntegerDotProduct = caps.integer_dot_product;
   cooperative_matrix_.cooperativeMatrix = caps.cooperative_matrix;
 }
