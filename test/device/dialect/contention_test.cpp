@@ -76,18 +76,19 @@ Contest make_contest(const Store& s, const Variant& v) {
                       static_cast<std::uint32_t>(s.type == Type::kInt8 ? 4 : 2)};
   const std::string n = number(places.count), k = number(places.per_word);
   const char* to = s.type == Type::kInt8 ? "sint8" : s.type == Type::kInt16 ? "sint16" : "sfp";
-  c.text =
-      std::string("#version 450\nlayout(local_size_x = 64) in;\n") +
-      "layout(binding = 0) readonly buffer A { " + (*s.from == '\0' ? "uint" : s.from) +
-      " src[]; };\nlayout(binding = 1) writeonly buffer B { " + to + " dst[]; };\n" +
-      "int region;\nint at(int x) {\n  if (region == 0) return x;\n  if (region == 1) return " + n +
-      " * 2 + x % (" + n + " / " + k + ") * " + k + " + x / (" + n + " / " + k + ");\n  return " +
-      n + " * 4 + x * 2 + 1;\n}\n" +
-      "ivec4 at4(int x) { return ivec4(at(x), at(x + 1), at(x + 2), at(x + 3)); }\n" +
-      "void main() {\n  int i = int(gl_GlobalInvocationID.x);\n" +
-      "  for (region = 0; region < 3; ++region) {\n" + "    for (int n = 0; n < " +
-      number(kRounds) + "; ++n) {\n" + "      int from = (i + " + number(kRounds - 1) + " - n) & " +
-      number(kInvocations - 1) + ";\n      " + s.body + "\n    }\n  }\n}\n";
+  c.text = std::string("#version 450\nlayout(local_size_x = 64) in;\n") +
+           "layout(binding = 0) readonly buffer A { " + (*s.from == '\0' ? "uint" : s.from) +
+           " src[]; };\nlayout(binding = 1) writeonly buffer B { " + to + " dst[]; };\n" +
+           "layout(push_constant) uniform P { int regions; int rounds; } p;\nint region;\nint "
+           "at(int x) {\n  if (region == 0) return x;\n  if (region == 1) return " +
+           n + " * 2 + x % (" + n + " / " + k + ") * " + k + " + x / (" + n + " / " + k +
+           ");\n  return " + n + " * 4 + x * 2 + 1;\n}\n" +
+           "ivec4 at4(int x) { return ivec4(at(x), at(x + 1), at(x + 2), at(x + 3)); }\n" +
+           "void main() {\n  int i = int(gl_GlobalInvocationID.x);\n" +
+           "  for (region = 0; region < p.regions; ++region) {\n" +
+           "    for (int n = 0; n < p.rounds; ++n) {\n" + "      int from = (i + " +
+           number(kRounds - 1) + " - n) & " + number(kInvocations - 1) + ";\n      " + s.body +
+           "\n    }\n  }\n}\n";
 
   // What is copied: of vectors, as buffers of vectors hold it.
   const bool vectors = *s.from != '\0' && s.lanes > 1;
@@ -131,6 +132,7 @@ Contest make_contest(const Store& s, const Variant& v) {
   }
   c.job.name = v.title() + ": " + s.name + " under contention";
   c.job.bindings = {{pack_lanes(from, source), {}}, {std::move(before), {}}};
+  c.job.push = {3, kRounds};  // no constants: nothing is to be unrolled
   c.job.groups = {kInvocations / 64, 1, 1};
   return c;
 }

@@ -72,6 +72,7 @@ Codec codec_of(Side side, const Variant& variant);
 
 struct Trial {
   Job job;  // without words until it is compiled
+  Option option;
   std::string text;
   std::vector<std::uint32_t> before;    // lanes of the source
   // Lanes of the destination. The first is what the device's conversions give one by one; others

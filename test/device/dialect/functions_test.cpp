@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdio>
+#include <map>
+#include <optional>
 
 #include "functions.hpp"
 #include "skipped.hpp"
@@ -31,73 +33,111 @@ void compare(const Trial& t, const std::vector<std::uint32_t>& got) {
                         << t.text);
 }
 
-// Returns how many kernels ran.
-std::size_t run_all(std::vector<Trial> trials, const Variant& variant) {
-  const Option option = option_of(variant);
+struct Count {
+  std::size_t kernels = 0;   // that were compiled
+  std::size_t executed = 0;  // of those; the others have the words and data of one of these
+};
+
+void add_trials(std::span<const Function> functions, const Variant& v, std::uint32_t dims,
+                std::vector<Trial>* trials) {
+  std::size_t index = 0;
+  for (const Function& f : functions) {
+    if (exists(f, v)) trials->push_back(make_trial(f, v, dims, index++));
+  }
+}
+
+void run_all(std::vector<Trial> trials, Count* count) {
   std::vector<Compiled> compiled(trials.size());
   in_parallel(trials.size(), [&](std::size_t i) {
-    compiled[i] = try_compile(option, trials[i].text, "kernel.comp");
+    compiled[i] = try_compile(trials[i].option, trials[i].text, "kernel.comp");
   });
-  std::vector<Trial> kept;
   std::vector<Job> jobs;
+  std::map<std::vector<std::uint32_t>, std::size_t> by_words;
+  std::vector<std::optional<std::size_t>> job_of(trials.size());
   for (std::size_t i = 0; i < trials.size(); ++i) {
+    Trial& t = trials[i];
     if (compiled[i].words.empty()) {
-      FAIL_CHECK(trials[i].job.name << ":\n" << compiled[i].said << trials[i].text);
+      FAIL_CHECK(t.job.name << ":\n" << compiled[i].said << t.text);
       continue;
     }
+    ++count->kernels;
     if (const auto missing = lacks(device()->state()->caps, compiled[i].words)) {
-      skipped()[trials[i].job.name] = *missing;
+      skipped()[t.job.name] = *missing;
       continue;
     }
-    trials[i].job.words = std::move(compiled[i].words);
-    jobs.push_back(trials[i].job);
-    kept.push_back(std::move(trials[i]));
+    // The variants on images have the buffer functions of the others, word for word.
+    const auto [at, is_new] = by_words.emplace(compiled[i].words, jobs.size());
+    if (is_new || jobs[at->second].bindings[0].bytes != t.job.bindings[0].bytes) {
+      t.job.words = std::move(compiled[i].words);
+      at->second = jobs.size();
+      jobs.push_back(std::move(t.job));
+    }
+    job_of[i] = at->second;
   }
+  count->executed += jobs.size();
   const Status status = run_jobs(*device(), jobs);
   if (!status) FAIL(status.error().message);
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    compare(kept[i], unpack_lanes(kept[i].codec, jobs[i].bindings[1].bytes));
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (!job_of[i]) continue;
+    compare(trials[i], unpack_lanes(trials[i].codec, jobs[*job_of[i]].bindings[1].bytes));
   }
-  return jobs.size();
+}
+
+void say(const char* what, const Count& count) {
+  std::printf("%s: %zu kernels, %zu different ones executed\n", what, count.kernels,
+              count.executed);
+}
+
+// Variants that differ only in what NCNN_image_shader says, together.
+std::vector<std::vector<Variant>> families() {
+  std::vector<std::vector<Variant>> all;
+  for (const Variant& v : variants()) {
+    const auto twin = std::find_if(all.begin(), all.end(), [&](const auto& family) {
+      const Variant& f = family.front();
+      return v.on_images() && !f.is_2026() && f.scalar == v.scalar && f.vector == v.vector &&
+             f.half_arithmetic == v.half_arithmetic;
+    });
+    if (twin == all.end()) {
+      all.push_back({v});
+    } else {
+      twin->push_back(v);
+    }
+  }
+  return all;
 }
 
 }  // namespace
 
 TEST_CASE("functions of buffers and workgroup memory", "[dialect]") {
-  std::size_t ran = 0;
-  for (const Variant& v : variants()) {
+  Count count;
+  for (const auto& family : families()) {
     std::vector<Trial> trials;
-    for (const Function& f : buffer_functions()) {
-      if (exists(f, v)) trials.push_back(make_trial(f, v, 0, trials.size()));
-    }
-    ran += run_all(std::move(trials), v);
+    for (const Variant& v : family) add_trials(buffer_functions(), v, 0, &trials);
+    run_all(std::move(trials), &count);
   }
-  std::printf("buffer functions: %zu kernels\n", ran);
+  say("buffer functions", count);
 }
 
 TEST_CASE("functions of images", "[dialect]") {
-  std::size_t ran = 0;
-  for (const Variant& v : variants()) {
-    if (v.is_2026()) continue;
+  Count count;
+  for (const auto& family : families()) {
     std::vector<Trial> trials;
-    for (std::uint32_t dims = 1; dims <= 3; ++dims) {
-      for (const Function& f : image_functions()) {
-        trials.push_back(make_trial(f, v, dims, trials.size()));
+    for (const Variant& v : family) {
+      for (std::uint32_t dims = 1; dims <= 3; ++dims) {
+        add_trials(image_functions(), v, dims, &trials);
       }
     }
-    ran += run_all(std::move(trials), v);
+    run_all(std::move(trials), &count);
   }
-  std::printf("image functions: %zu kernels\n", ran);
+  say("image functions", count);
 }
 
 TEST_CASE("functions of integers", "[dialect]") {
-  std::size_t ran = 0;
+  Count count;
   for (const Variant& v : integer_variants()) {
     std::vector<Trial> trials;
-    for (const Function& f : integer_functions()) {
-      if (exists(f, v)) trials.push_back(make_trial(f, v, 0, trials.size()));
-    }
-    ran += run_all(std::move(trials), v);
+    add_trials(integer_functions(), v, 0, &trials);
+    run_all(std::move(trials), &count);
   }
-  std::printf("integer functions: %zu kernels\n", ran);
+  say("integer functions", count);
 }

@@ -86,10 +86,10 @@ std::vector<std::uint32_t> expected(const Numbers& n) {
 
 TEST_CASE("psc: constants and push constants give the same", "[dialect]") {
   const std::vector<Numbers> shapes = {{7, 5, 2.0f, 3}, {1, 1, 1.0f, 1}, {0, 5, 2.0f, 3},
-                                       {7, 0, 2.0f, 3}, {0, 0, 0.0f, 0}, {64, 9, 0.0f, 1},
+                                       {7, 0, 2.0f, 3}, {0, 0, 0.0f, 0}, {9, 4, 0.0f, 1},
                                        {3, 3, -0.5f, 0}};
   for (const Variant& v : variants()) {
-    if (v.name != "fp32" && v.name != "fp16sa") continue;
+    if (v.title() != "ncnn-2023 fp32" && v.title() != "ncnn-2026 fp16sa") continue;
     const auto words = compile_for(v, kKernel, "psc.comp");
     if (const auto missing = lacks(device()->state()->caps, words)) {
       skipped()[v.title() + ": psc"] = *missing;
@@ -98,12 +98,9 @@ TEST_CASE("psc: constants and push constants give the same", "[dialect]") {
     std::vector<Job> jobs;
     std::vector<Numbers> of;
     for (const Numbers& n : shapes) {
-      for (const unsigned given : {0u, 15u, 1u, 10u}) {
-        for (const std::uint32_t elsewhere : {0u, 0x3fu}) {
-          if (given == 0 && elsewhere != 0) continue;
-          jobs.push_back(job_of(v, words, n, given, elsewhere));
-          of.push_back(n);
-        }
+      for (const auto& [given, elsewhere] : {std::pair{0u, 0u}, {15u, 0x3fu}, {10u, 0u}}) {
+        jobs.push_back(job_of(v, words, n, given, elsewhere));
+        of.push_back(n);
       }
     }
     const Status status = run_jobs(*device(), jobs);

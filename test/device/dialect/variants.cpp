@@ -193,6 +193,8 @@ const std::vector<Variant>& integer_variants() {
       for (const Form& f :
            {Form{"storage", "storage", true}, Form{"packed", "storage", false},
             Form{"", "packed", true}, Form{"", "packed", false}, Form{"", "", false}}) {
+        // What is shared with floats is the exchange of words.
+        if (base.packed && (*f.int8 != '\0' || !f.shader_int16)) continue;
         Variant v = base;
         v.int8_form = f.int8;
         v.int16_form = f.int16;

@@ -34,7 +34,7 @@ struct Variant {
 
 // In the order of the documentation, without bf16s.
 const std::vector<Variant>& variants();
-// The forms of integers of 2026, each beside a few variants of floats.
+// The forms of integers of 2026, beside fp32; one of packed ones beside packed floats too.
 const std::vector<Variant>& integer_variants();
 
 // What compile_spirv_module takes for it. Fails the test where the option names another variant.
