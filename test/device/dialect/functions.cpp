@@ -328,6 +328,10 @@ bool exists(const Function& f, const Variant& v) {
   }
 }
 
+std::uint32_t read_from(const Function& f, std::uint32_t lane, std::uint32_t lanes) {
+  return place(lane / f.unit, lanes / f.unit) * f.unit + lane % f.unit;
+}
+
 Trial make_trial(const Function& f, const Variant& v, std::uint32_t dims, std::size_t index) {
   const bool narrow = f.from == Side::kImage1 || f.to == Side::kImage1;
   const std::uint32_t lanes = dims == 0 ? kLanes : narrow ? kTexels : kTexels * 4;
@@ -335,6 +339,7 @@ Trial make_trial(const Function& f, const Variant& v, std::uint32_t dims, std::s
   const Codec from = codec_of(f.from, v);
   Trial t;
   t.option = option_of(v);
+  t.lanes = lanes;
   t.codec = codec_of(f.to, v);
   t.exact = f.path == Path::kBits || f.path == Path::kInteger ||
             (f.path == Path::kCopy && from == t.codec);
@@ -348,7 +353,7 @@ Trial make_trial(const Function& f, const Variant& v, std::uint32_t dims, std::s
   const std::vector<Conversions> ways = ways_to_convert(v);
   t.allowed.assign(ways.size(), untouched);
   for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-    const std::uint32_t moved = place(lane / f.unit, lanes / f.unit) * f.unit + lane % f.unit;
+    const std::uint32_t moved = read_from(f, lane, lanes);
     const std::uint32_t s = (f.scatter ? lane : moved) + (f.from == Side::kInts ? 0 : f.shift);
     const std::uint32_t d = (f.scatter ? moved : lane) + (f.to == Side::kInts ? 0 : f.shift);
     if (f.path == Path::kRound8 && std::isnan(float_of(t.before[s]))) {

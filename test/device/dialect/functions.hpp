@@ -68,13 +68,16 @@ std::span<const Function> image_functions();  // in bodies, D is the number of d
 std::span<const Function> integer_functions();
 
 bool exists(const Function& function, const Variant& variant);
+// Of a function that gathers: the lane of the source that comes to this one.
+std::uint32_t read_from(const Function& function, std::uint32_t lane, std::uint32_t lanes);
 Codec codec_of(Side side, const Variant& variant);
 
 struct Trial {
   Job job;  // without words until it is compiled
   Option option;
   std::string text;
-  std::vector<std::uint32_t> before;    // lanes of the source
+  std::uint32_t lanes = 0;            // that are moved
+  std::vector<std::uint32_t> before;  // lanes of the source, and some behind them
   // Lanes of the destination. The first is what the device's conversions give one by one; others
   // where the driver may leave some of them out.
   std::vector<std::vector<std::uint32_t>> allowed;

@@ -9,23 +9,34 @@
 namespace spirkiln::test {
 namespace {
 
+Variant make_variant(const char* profile, std::string name, bool half_arithmetic, bool packed,
+                     Codec scalar, Codec vector) {
+  Variant v;
+  v.profile = profile;
+  v.name = std::move(name);
+  v.half_arithmetic = half_arithmetic;
+  v.packed = packed;
+  v.scalar = v.image1 = scalar;
+  v.vector = v.image4 = vector;
+  return v;
+}
+
 std::vector<Variant> make_variants() {
   constexpr Codec f32 = Codec::kF32, f16 = Codec::kF16, bf16 = Codec::kBf16;
   std::vector<Variant> all;
   for (const bool image : {false, true}) {
-    const auto add = [&](const char* name, bool a, bool p, Codec scalar, Codec vector) {
-      std::string full = image ? std::string(name) == "fp32" ? "image" : "image_" : "";
-      if (full != "image") full += name;
-      all.push_back({"ncnn-2023", full, "", a, p, scalar, vector, scalar, vector});
+    const std::string prefix = image ? "image_" : "";
+    const auto add = [&](const std::string& name, bool a, bool p, Codec scalar, Codec vector) {
+      all.push_back(make_variant("ncnn-2023", name, a, p, scalar, vector));
     };
-    add("fp32", false, false, f32, f32);
-    add("fp16p", false, true, f32, f16);
-    add("fp16pa", true, true, f32, f16);
-    add("fp16s", false, false, f16, f16);
-    add("fp16sa", true, false, f16, f16);
+    add(image ? "image" : "fp32", false, false, f32, f32);
+    add(prefix + "fp16p", false, true, f32, f16);
+    add(prefix + "fp16pa", true, true, f32, f16);
+    add(prefix + "fp16s", false, false, f16, f16);
+    add(prefix + "fp16sa", true, false, f16, f16);
   }
   const auto add = [&](const char* name, bool a, bool p, Codec codec) {
-    all.push_back({"ncnn-2026", name, "", a, p, codec, codec, codec, codec});
+    all.push_back(make_variant("ncnn-2026", name, a, p, codec, codec));
   };
   add("fp32", false, false, f32);
   add("fp16p", false, true, f16);
