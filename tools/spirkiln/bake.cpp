@@ -4,21 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <system_error>
 
-#include "compose.hpp"
+#include "bake_compile.hpp"
+#include "bake_load.hpp"
 #include "depfile.hpp"
-#include "device_axes.hpp"
-#include "device_macros.hpp"
 #include "emit.hpp"
-#include "expand.hpp"
 #include "kernel_compiler.hpp"
 #include "output_set.hpp"
 #include "pack.hpp"
 #include "parallel.hpp"
-#include "raw_access.hpp"
 #include "stamp.hpp"
 
 namespace spirkiln::gen {
@@ -26,26 +22,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uintmax_t kMaxCacheBytes = std::uintmax_t{512} << 20;
-
-struct Kernel {
-  const KernelManifest* manifest = nullptr;
-  std::size_t family = 0;
-  std::shared_ptr<const SourceFile> source;
-  fs::path glsl;
-  fs::path dialect;
-  std::vector<fs::path> include_folders;
-  Expansion expansion;
-};
-
-struct Job {
-  std::size_t kernel = 0;
-  std::size_t variant = 0;
-  std::string text;  // expanded
-  std::string key;
-  std::vector<Diagnostic> diagnostics;
-  bool ok = false;
-  std::shared_ptr<const Blob> blob;
-};
 
 bool is_table_name(std::string_view s) {
   return !s.empty() && s.size() <= 64 && s[0] >= 'a' && s[0] <= 'z' &&
@@ -89,195 +65,6 @@ std::string settings_line(const BakeOptions& options) {
 
 fs::path output_path(const BakeOptions& options, std::string_view extension) {
   return options.out_dir / fmt::format("{}_table.{}", options.name, extension);
-}
-
-// A source beside its manifest, else among the project's kernels.
-Result<std::shared_ptr<const SourceFile>> load_kernel_source(const Manifest& manifest,
-                                                             const KernelManifest& kernel,
-                                                             const fs::path& glsl,
-                                                             SourceStore& sources) {
-  const fs::path beside = manifest.path.parent_path() / kernel.source;
-  const fs::path shared = glsl / "kernels" / kernel.source;
-  for (const fs::path& path : {beside, shared}) {
-    auto file = sources.find(path);
-    if (!file.ok() || *file) return file;
-  }
-  Diagnostic d = kernel.position;
-  d.text = fmt::format("no source of '{}'; looked for '{}' and '{}'", kernel.name,
-                       beside.lexically_normal().string(), shared.lexically_normal().string());
-  return Error{ErrorCode::kIo, to_string(d)};
-}
-
-Result<std::vector<Kernel>> load_kernels(const BakeOptions& options,
-                                         std::vector<Manifest>& manifests, SourceStore& sources) {
-  std::vector<Kernel> kernels;
-  std::string errors;
-  const auto add_error = [&](const std::string& text) {
-    errors += errors.empty() ? "" : "\n";
-    errors += text;
-  };
-  for (std::size_t m = 0; m < manifests.size(); ++m) {
-    const auto glsl = options.glsl ? options.glsl : find_glsl_folder(manifests[m].path);
-    if (!glsl) {
-      add_error(
-          fmt::format("no folder 'glsl' with dialect/dialect.glsl above '{}'; name one with "
-                      "--glsl",
-                      manifests[m].path.string()));
-      continue;
-    }
-    const fs::path dialect = *glsl / "dialect" / "dialect.glsl";
-    if (auto file = sources.load(dialect); !file.ok()) {
-      add_error(file.error().message);
-      continue;
-    }
-    for (KernelManifest& manifest : manifests[m].kernels) {
-      Kernel kernel;
-      kernel.manifest = &manifest;
-      kernel.family = m;
-      kernel.glsl = *glsl;
-      kernel.dialect = dialect;
-      kernel.include_folders = options.include_folders;
-      kernel.include_folders.push_back(*glsl);
-      auto source = load_kernel_source(manifests[m], manifest, *glsl, sources);
-      if (!source.ok()) {
-        add_error(source.error().message);
-        continue;
-      }
-      kernel.source = *source;
-      if (manifest.device_auto) {
-        const auto files =
-            lexical_includes(kernel.source, kernel.include_folders, dialect, sources);
-        if (const Status status = add_device_axes(manifest, tested_macros(files)); !status.ok()) {
-          add_error(status.error().message);
-          continue;
-        }
-      }
-      auto expansion = expand(manifest);
-      if (!expansion.ok()) {
-        add_error(expansion.error().message);
-        continue;
-      }
-      kernel.expansion = std::move(expansion).value();
-      if (kernel.expansion.variants.empty()) {
-        Diagnostic d = manifest.position;
-        d.text = fmt::format("no variant of '{}' is left", manifest.name);
-        add_error(to_string(d));
-        continue;
-      }
-      kernels.push_back(std::move(kernel));
-    }
-  }
-  if (!errors.empty()) return Error{ErrorCode::kInvalidArgument, errors};
-  std::sort(kernels.begin(), kernels.end(),
-            [](const Kernel& a, const Kernel& b) { return a.manifest->name < b.manifest->name; });
-  return kernels;
-}
-
-void preprocess_job(const Kernel& kernel, Job& job, SourceStore& sources) {
-  const Variant& variant = kernel.expansion.variants[job.variant];
-  const std::string name = kernel.source->path.string();
-  const Composed composed = compose(*kernel.source, variant);
-  if (composed.error) {
-    job.diagnostics.push_back(*composed.error);
-    return;
-  }
-  FrontResult result =
-      preprocess({composed.text, name, kernel.dialect, kernel.include_folders}, sources);
-  job.diagnostics = std::move(result.diagnostics);
-  job.ok = result.ok;
-  result.included.insert(result.included.begin(), kernel.source);
-  for (const auto& file : result.included) {
-    for (Diagnostic& d : check_dialect_macros(*file)) {
-      job.ok = false;
-      job.diagnostics.push_back(std::move(d));
-    }
-  }
-  if (kernel.manifest->strict) {
-    for (Diagnostic& d : find_raw_access(result.included)) {
-      job.ok = false;
-      job.diagnostics.push_back(std::move(d));
-    }
-  }
-  job.text = std::move(result.text);
-  if (job.ok) {
-    job.key = compile_key({job.text, name, kernel.manifest->optimise, kernel.manifest->target});
-  }
-}
-
-// One compilation a distinct text; every job with that text takes its result.
-void compile_jobs(const std::vector<Kernel>& kernels, std::vector<Job>& jobs, unsigned threads,
-                  const Cache& cache, SourceStore& sources, BakeStats& stats) {
-  std::map<std::string, std::vector<std::size_t>> by_key;
-  std::vector<std::size_t> first;
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    if (!jobs[i].ok) continue;
-    auto& users = by_key[jobs[i].key];
-    if (users.empty()) first.push_back(i);
-    users.push_back(i);
-  }
-  // Long texts first, so that no thread is left alone with one at the end.
-  std::stable_sort(first.begin(), first.end(), [&](std::size_t a, std::size_t b) {
-    return jobs[a].text.size() > jobs[b].text.size();
-  });
-  std::vector<CompileOutcome> outcomes(first.size());
-  parallel_for(first.size(), threads, [&](std::size_t i) {
-    const Job& job = jobs[first[i]];
-    const Kernel& kernel = kernels[job.kernel];
-    outcomes[i] = compile_kernel({job.text, kernel.source->path.string(), kernel.manifest->optimise,
-                                  kernel.manifest->target},
-                                 job.key, cache, sources);
-  });
-  stats.texts = first.size();
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    (outcomes[i].from_cache ? stats.cache_hits : stats.compiled) += 1;
-    for (std::size_t user : by_key[jobs[first[i]].key]) {
-      Job& job = jobs[user];
-      job.blob = outcomes[i].blob;
-      job.ok = job.blob != nullptr;
-      job.diagnostics.insert(job.diagnostics.end(), outcomes[i].diagnostics.begin(),
-                             outcomes[i].diagnostics.end());
-    }
-  }
-}
-
-// Returns the number of kernels with an error.
-std::size_t report(const std::vector<Kernel>& kernels, const std::vector<Job>& jobs,
-                   const MessageCallback& message) {
-  DiagnosticGroups groups;
-  std::set<std::size_t> failed;
-  for (const Job& job : jobs) {
-    const Kernel& kernel = kernels[job.kernel];
-    // A warning may come from both front-end passes.
-    std::vector<Diagnostic> seen;
-    for (const Diagnostic& d : job.diagnostics) {
-      if (std::find(seen.begin(), seen.end(), d) != seen.end()) continue;
-      seen.push_back(d);
-      groups.add(d, kernel.manifest->name, kernel.expansion.variants[job.variant].name);
-    }
-    if (!job.ok) failed.insert(job.kernel);
-  }
-  std::vector<std::pair<std::string, std::size_t>> counts;
-  for (const Kernel& kernel : kernels) {
-    counts.emplace_back(kernel.manifest->name, kernel.expansion.variants.size());
-  }
-  groups.report(message, counts);
-  return failed.size();
-}
-
-void explain(const std::vector<Kernel>& kernels, const PackedTable& table,
-             const MessageCallback& message) {
-  for (std::size_t k = 0; k < kernels.size(); ++k) {
-    const Expansion& expansion = kernels[k].expansion;
-    for (std::size_t v = 0; v < expansion.variants.size(); ++v) {
-      const std::string& into = table.merged_into[k][v];
-      message(Severity::kInfo,
-              into.empty() ? fmt::format("kept {}", expansion.variants[v].name)
-                           : fmt::format("merged {} into {}", expansion.variants[v].name, into));
-    }
-    for (const Pruned& pruned : expansion.pruned) {
-      message(Severity::kInfo, fmt::format("pruned {} by {}", pruned.variant, pruned.rule));
-    }
-  }
 }
 
 fs::path stamp_path(const BakeOptions& options) {
@@ -359,95 +146,157 @@ Status write_all(const BakeOptions& options, const std::vector<PackKernel>& kern
   return status;
 }
 
-}  // namespace
+// All that comes before the outputs.
+struct Batch {
+  std::vector<Manifest> manifests;
+  std::vector<BakeKernel> kernels;
+  std::vector<BakeJob> jobs;
+  std::vector<PackKernel> packing;  // without what was left out
+  PackedTable table;
+  BakeStats stats;
+};
 
-std::optional<fs::path> find_glsl_folder(const fs::path& manifest) {
-  std::error_code code;
-  const auto has_dialect = [&](const fs::path& glsl) {
-    return fs::is_regular_file(glsl / "dialect" / "dialect.glsl", code);
-  };
-  // Relative paths stay relative while they can, so that messages and depfiles stay short.
-  fs::path folder = manifest.parent_path();
-  const fs::path absolute = fs::absolute(folder, code).lexically_normal();
-  fs::path up = folder.empty() ? fs::path(".") : folder;
-  for (fs::path at = absolute; !at.empty(); at = at.parent_path(), up /= "..") {
-    if (has_dialect(at / "glsl")) return (up / "glsl").lexically_normal();
-    if (at == at.root_path()) break;
+std::vector<PackKernel> packing_of(const Batch& batch) {
+  std::vector<PackKernel> packing;
+  for (std::size_t i = 0; i < batch.jobs.size(); ++i) {
+    const BakeJob& job = batch.jobs[i];
+    const BakeKernel& kernel = batch.kernels[job.kernel];
+    if (job.blob == nullptr) continue;
+    if (packing.empty() || packing.back().name != kernel.manifest->name) {
+      PackKernel& next = packing.emplace_back();
+      next.name = kernel.manifest->name;
+      next.family = kernel.family;
+      next.source_hash = static_cast<std::uint32_t>(kernel.source->hash);
+    }
+    packing.back().variants.push_back(kernel.expansion.variants[job.variant]);
+    packing.back().blobs.push_back(job.blob);
   }
-  const fs::path self = fs::read_symlink("/proc/self/exe", code);
-  if (!code) {
-    const fs::path installed = self.parent_path().parent_path() / "share" / "spirkiln" / "glsl";
-    if (has_dialect(installed)) return installed;
-  }
-  return std::nullopt;
+  return packing;
 }
 
+Result<Batch> make_batch(const BakeOptions& options, const Cache& cache, SourceStore& sources,
+                         const MessageCallback& message) {
+  Batch batch;
+  const unsigned threads = options.jobs != 0 ? options.jobs : processor_count();
+  auto manifests = load_manifests(options.inputs, sources);
+  if (!manifests.ok()) return manifests.error();
+  batch.manifests = std::move(manifests).value();
+  auto kernels = load_kernels(options, batch.manifests, sources);
+  if (!kernels.ok()) return kernels.error();
+  batch.kernels = std::move(kernels).value();
+  BakeStats& stats = batch.stats;
+  batch.jobs = compile_all(batch.kernels, threads, cache, sources, stats);
+  if (const std::size_t failed = report(batch.kernels, batch.jobs, message); failed != 0) {
+    return Error{
+        ErrorCode::kInvalidArgument,
+        fmt::format("{} of {} kernels failed; nothing was written", failed, batch.kernels.size())};
+  }
+  batch.packing = packing_of(batch);
+  if (batch.packing.empty()) {
+    return Error{ErrorCode::kUnsupported,
+                 "every variant was left out for want of a compiler; nothing was written"};
+  }
+  auto table = pack_table(options.name, tool_versions(), batch.packing, threads, cache);
+  if (!table.ok()) return table.error();
+  batch.table = std::move(table).value();
+  stats.manifests = batch.manifests.size();
+  stats.kernels = batch.kernels.size();
+  stats.variants = batch.jobs.size() - stats.left_out;
+  for (const BakeKernel& kernel : batch.kernels) stats.pruned += kernel.expansion.pruned.size();
+  stats.unique_blobs = batch.table.stats.unique_blobs;
+  stats.raw_bytes = batch.table.stats.raw_bytes;
+  stats.unique_bytes = batch.table.stats.unique_bytes;
+  stats.packed_bytes = batch.table.stats.packed_bytes;
+  stats.table_bytes = batch.table.bytes.size();
+  return batch;
+}
+
+// Storage and arithmetic are two axes; one of their points never becomes a variant.
+bool has_forbidden_form(const KernelManifest& kernel) {
+  const auto& names = kernel.variants;
+  return std::find(names.begin(), names.end(), "fp32") != names.end() &&
+         std::any_of(names.begin(), names.end(),
+                     [](const std::string& name) { return name.ends_with('a'); });
+}
+
+std::vector<Point> points_of(const Batch& batch, std::size_t kernel) {
+  std::vector<Point> points;
+  const BakeKernel& own = batch.kernels[kernel];
+  std::size_t packed = 0;  // of this kernel's variants
+  const auto pack = std::find_if(batch.packing.begin(), batch.packing.end(),
+                                 [&](const PackKernel& p) { return p.name == own.manifest->name; });
+  for (const BakeJob& job : batch.jobs) {
+    if (job.kernel != kernel) continue;
+    Point& point = points.emplace_back();
+    point.variant = own.expansion.variants[job.variant].name;
+    if (job.blob == nullptr) {
+      point.fate = Fate::kLeftOut;
+      point.detail = job.left_out;
+      continue;
+    }
+    const auto index = static_cast<std::size_t>(pack - batch.packing.begin());
+    point.detail = batch.table.merged_into[index][packed++];
+    point.fate = point.detail.empty() ? Fate::kKept : Fate::kMerged;
+  }
+  for (const Pruned& pruned : own.expansion.pruned) {
+    points.push_back({pruned.variant, Fate::kPruned, pruned.rule});
+  }
+  if (has_forbidden_form(*own.manifest)) {
+    points.push_back(
+        {own.manifest->name + "_fp32a", Fate::kPruned, "fp16-arithmetic-requires-16-bit-storage"});
+  }
+  return points;
+}
+
+}  // namespace
+
 Result<BakeStats> bake(const BakeOptions& options, const MessageCallback& message) {
-  BakeStats stats;
   if (!is_table_name(options.name)) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("the table name '{}' must be a lower-case letter, then up to 63 of "
                              "a-z, 0-9 and _",
                              options.name)};
   }
-  const unsigned threads = options.jobs != 0 ? options.jobs : processor_count();
   const std::string settings = settings_line(options);
   if (!options.explain && stamp_holds(stamp_path(options), settings)) {
+    BakeStats stats;
     stats.up_to_date = true;
     return stats;
   }
   if (const Status status = check_outputs(options); !status.ok()) return status.error();
   SourceStore sources;
-  auto manifests = load_manifests(options.inputs, sources);
-  if (!manifests.ok()) return manifests.error();
-  auto loaded = load_kernels(options, *manifests, sources);
-  if (!loaded.ok()) return loaded.error();
-  const std::vector<Kernel>& kernels = *loaded;
-  stats.manifests = manifests->size();
-  stats.kernels = kernels.size();
-
-  std::vector<Job> jobs;
-  for (std::size_t k = 0; k < kernels.size(); ++k) {
-    stats.pruned += kernels[k].expansion.pruned.size();
-    for (std::size_t v = 0; v < kernels[k].expansion.variants.size(); ++v) {
-      Job& job = jobs.emplace_back();
-      job.kernel = k;
-      job.variant = v;
+  const Cache cache(options.cache);
+  auto batch = make_batch(options, cache, sources, message);
+  if (!batch.ok()) return batch.error();
+  if (options.explain && message) {
+    for (std::size_t k = 0; k < batch->kernels.size(); ++k) {
+      for (const Point& point : points_of(*batch, k)) message(Severity::kInfo, point_text(point));
     }
   }
-  stats.variants = jobs.size();
-  const Cache cache(options.cache);
-  parallel_for(jobs.size(), threads,
-               [&](std::size_t i) { preprocess_job(kernels[jobs[i].kernel], jobs[i], sources); });
-  compile_jobs(kernels, jobs, threads, cache, sources, stats);
-  if (const std::size_t failed = report(kernels, jobs, message); failed != 0) {
-    return Error{
-        ErrorCode::kInvalidArgument,
-        fmt::format("{} of {} kernels failed; nothing was written", failed, kernels.size())};
-  }
-
-  std::vector<PackKernel> packing(kernels.size());
-  for (std::size_t k = 0; k < kernels.size(); ++k) {
-    packing[k] = {kernels[k].manifest->name,
-                  kernels[k].family,
-                  static_cast<std::uint32_t>(kernels[k].source->hash),
-                  kernels[k].expansion.variants,
-                  {}};
-  }
-  for (const Job& job : jobs) packing[job.kernel].blobs.push_back(job.blob);
-  auto table = pack_table(options.name, tool_versions(), packing, threads, cache);
-  if (!table.ok()) return table.error();
-  stats.unique_blobs = table->stats.unique_blobs;
-  stats.raw_bytes = table->stats.raw_bytes;
-  stats.unique_bytes = table->stats.unique_bytes;
-  stats.packed_bytes = table->stats.packed_bytes;
-  stats.table_bytes = table->bytes.size();
-  if (options.explain && message) explain(kernels, *table, message);
-
-  const Status written = write_all(options, packing, table->bytes, sources.opened(), settings);
+  const Status written =
+      write_all(options, batch->packing, batch->table.bytes, sources.opened(), settings);
   if (!written.ok()) return written.error();
-  if (stats.compiled > 0) cache.trim(kMaxCacheBytes);
-  return stats;
+  if (batch->stats.compiled > 0) cache.trim(kMaxCacheBytes);
+  return batch->stats;
+}
+
+Result<std::vector<ExplainedKernel>> explain(const BakeOptions& options,
+                                             const MessageCallback& message) {
+  SourceStore sources;
+  auto batch = make_batch(options, Cache(options.cache), sources, message);
+  if (!batch.ok()) return batch.error();
+  std::vector<ExplainedKernel> all;
+  for (std::size_t k = 0; k < batch->kernels.size(); ++k) {
+    const BakeKernel& kernel = batch->kernels[k];
+    ExplainedKernel& explained = all.emplace_back();
+    explained.name = kernel.manifest->name;
+    explained.source = kernel.source->path.string();
+    explained.axes = kernel.manifest->axes;
+    explained.tested = tested_macros(
+        lexical_includes(kernel.source, kernel.include_folders, kernel.dialect, sources));
+    explained.points = points_of(*batch, k);
+  }
+  return all;
 }
 
 }  // namespace spirkiln::gen

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "explain.hpp"
 #include "spirkiln/result.hpp"
 
 namespace spirkiln::gen {
@@ -33,6 +34,7 @@ struct BakeStats {
   std::size_t kernels = 0;
   std::size_t variants = 0;
   std::size_t pruned = 0;
+  std::size_t left_out = 0;  // for want of a compiler that knows an extension
   std::size_t texts = 0;  // distinct expanded texts
   std::size_t cache_hits = 0;  // of those
   std::size_t compiled = 0;  // of those
@@ -47,6 +49,11 @@ struct BakeStats {
 // error, none. Unchanged files keep their times. Messages about sources go to `message`, once for
 // all variants that share them; the Error then only counts them.
 Result<BakeStats> bake(const BakeOptions& options, const MessageCallback& message);
+
+// What becomes of every point of the manifests' products. Compiles, through the cache, and writes
+// no outputs; `out_dir`, `depfile` and `embed` do not matter.
+Result<std::vector<ExplainedKernel>> explain(const BakeOptions& options,
+                                             const MessageCallback& message);
 
 // The folder `glsl` that belongs to a manifest: the nearest one with dialect/dialect.glsl in it or
 // in a folder above, else the installed one.

@@ -5,6 +5,8 @@
 
 #include <spirv/unified1/spirv.hpp>
 
+#include "json_text.hpp"
+
 namespace spirkiln::gen {
 namespace {
 
@@ -18,37 +20,12 @@ std::string_view name_of(const std::string_view (&names)[N], std::size_t index) 
   return index < N ? names[index] : "unknown";
 }
 
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
 std::string version_text(std::uint32_t spirv) {
   return fmt::format("{}.{}", (spirv >> 16) & 0xff, (spirv >> 8) & 0xff);
 }
 
 std::string vulkan_text(std::uint32_t version) {
   return fmt::format("{}.{}", version >> 22, (version >> 12) & 0x3ff);
-}
-
-template <typename Range, typename Function>
-std::string json_list(const Range& items, const Function& item) {
-  std::string out = "[";
-  for (const auto& i : items) {
-    if (out.size() > 1) out += ", ";
-    out += item(i);
-  }
-  return out + "]";
 }
 
 }  // namespace

@@ -93,21 +93,73 @@ int run_bake(BakeArguments& arguments) {
   if (arguments.json) {
     return write_stdout(fmt::format(
         "{{\"up_to_date\": {}, \"manifests\": {}, \"kernels\": {}, \"variants\": {}, "
-        "\"pruned\": {}, \"texts\": {}, \"cache_hits\": {}, \"compiled\": {}, \"unique_blobs\": "
+        "\"pruned\": {}, \"left_out\": {}, \"texts\": {}, \"cache_hits\": {}, \"compiled\": {}, "
+        "\"unique_blobs\": "
         "{}, \"raw_bytes\": {}, \"unique_bytes\": {}, \"packed_bytes\": {}, \"table_bytes\": {}, "
         "\"seconds\": {:.3f}}}\n",
-        s.up_to_date, s.manifests, s.kernels, s.variants, s.pruned, s.texts, s.cache_hits,
-        s.compiled, s.unique_blobs, s.raw_bytes, s.unique_bytes, s.packed_bytes, s.table_bytes,
-        seconds));
+        s.up_to_date, s.manifests, s.kernels, s.variants, s.pruned, s.left_out, s.texts,
+        s.cache_hits, s.compiled, s.unique_blobs, s.raw_bytes, s.unique_bytes, s.packed_bytes,
+        s.table_bytes, seconds));
   }
   if (s.up_to_date) return write_stdout(fmt::format("up to date, {:.3f} s\n", seconds));
   return write_stdout(fmt::format(
-      "{} manifests, {} kernels, {} variants, {} pruned\n"
+      "{} manifests, {} kernels, {} variants, {} pruned{}\n"
       "{} distinct texts: {} from the cache, {} compiled\n"
       "{} distinct blobs: {} bytes, {} without duplicates, {} packed; table of {} bytes\n"
       "{:.3f} s\n",
-      s.manifests, s.kernels, s.variants, s.pruned, s.texts, s.cache_hits, s.compiled,
-      s.unique_blobs, s.raw_bytes, s.unique_bytes, s.packed_bytes, s.table_bytes, seconds));
+      s.manifests, s.kernels, s.variants, s.pruned,
+      s.left_out == 0 ? "" : fmt::format(", {} left out", s.left_out), s.texts, s.cache_hits,
+      s.compiled, s.unique_blobs, s.raw_bytes, s.unique_bytes, s.packed_bytes, s.table_bytes,
+      seconds));
+}
+
+struct ListArguments {
+  std::vector<std::string> inputs;
+  std::vector<std::string> folders;
+  std::string glsl;
+  std::string cache;
+  bool explain = false;
+  bool json = false;
+};
+
+int run_explain(const ListArguments& arguments) {
+  gen::BakeOptions options;
+  options.inputs.assign(arguments.inputs.begin(), arguments.inputs.end());
+  options.include_folders.assign(arguments.folders.begin(), arguments.folders.end());
+  if (!arguments.glsl.empty()) options.glsl = arguments.glsl;
+  options.cache = arguments.cache.empty() ? gen::default_cache_folder()
+                                          : std::optional<fs::path>(arguments.cache);
+  const Watchdog watchdog(std::chrono::seconds(BakeArguments().time_limit));
+  auto kernels = gen::explain(options, print_message);
+  if (!kernels.ok()) return fail(kernels.error());
+  return write_stdout(arguments.json ? gen::explain_json(*kernels) : gen::explain_text(*kernels));
+}
+
+int run_list(const ListArguments& arguments) {
+  if (arguments.explain) return run_explain(arguments);
+  if (arguments.inputs.size() != 1) {
+    fmt::print(stderr, "spirkiln: error: 'list' shows one table\nTry 'spirkiln list --help'.\n");
+    return 2;
+  }
+  auto table = gen::TableView::open(arguments.inputs.front());
+  if (!table.ok()) return fail(table.error());
+  return write_stdout(arguments.json ? gen::list_json(*table) : gen::list_text(*table));
+}
+
+int run_axes(const ListArguments& arguments) {
+  gen::SourceStore sources;
+  std::vector<gen::KernelQuestions> kernels;
+  for (const std::string& name : arguments.inputs) {
+    auto source = sources.load(name);
+    if (!source.ok()) return fail(source.error());
+    const auto glsl = arguments.glsl.empty() ? gen::find_dialect_for(name)
+                                             : std::optional<fs::path>(arguments.glsl);
+    std::vector<fs::path> folders(arguments.folders.begin(), arguments.folders.end());
+    if (glsl) folders.push_back(*glsl);
+    const fs::path dialect = glsl ? *glsl / "dialect" / "dialect.glsl" : fs::path();
+    kernels.push_back(gen::ask_kernel(gen::lexical_includes(*source, folders, dialect, sources)));
+  }
+  return write_stdout(arguments.json ? gen::questions_json(kernels) : gen::questions_text(kernels));
 }
 
 struct DumpArguments {
@@ -253,6 +305,7 @@ int run(int argc, char** argv) {
       "Examples:\n"
       "  spirkiln bake variants/kernels --name ocr --out-dir build/variants\n"
       "  spirkiln list build/variants/ocr_table.bin\n"
+      "  spirkiln list --explain variants/kernels\n"
       "  spirkiln dump build/variants/ocr_table.bin gemm_nc_fp16s --glsl\n"
       "  spirkiln spirv kernel.comp --variant fp16sa -o kernel.spv\n"
       "  spirkiln model --help");
@@ -328,11 +381,31 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(1u, 86400u))
       ->capture_default_str();
 
-  std::string list_table;
-  bool json = false;
-  auto* list_command = app.add_subcommand("list", "Show what is in a table");
-  list_command->add_option("table", list_table, "A NAME_table.bin")->required();
-  list_command->add_flag("--json", json, "As JSON, with the whole reflection");
+  ListArguments list;
+  auto* list_command =
+      app.add_subcommand("list", "Show what is in a table, or what becomes of manifests");
+  list_command
+      ->add_option("table", list.inputs,
+                   "A NAME_table.bin; with --explain, manifests or folders of them")
+      ->required();
+  auto* list_explain = list_command->add_flag(
+      "--explain", list.explain,
+      "For every point of the manifests' products: kept, merged, pruned or left out, and why");
+  list_command->add_flag("--json", list.json, "As JSON, with the whole reflection");
+  list_command->add_option("--glsl", list.glsl, "As for bake")->needs(list_explain);
+  list_command->add_option("-I,--include-dir", list.folders, "As for bake")
+      ->allow_extra_args(false)
+      ->needs(list_explain);
+  list_command->add_option("--cache", list.cache, "As for bake")->needs(list_explain);
+
+  ListArguments axes;
+  auto* axes_command =
+      app.add_subcommand("axes", "Show which macros about the device kernels test");
+  axes_command->add_option("kernels", axes.inputs, "Kernels")->required();
+  axes_command->add_option("-I,--include-dir", axes.folders, "Further folder for #include")
+      ->allow_extra_args(false);
+  axes_command->add_option("--glsl", axes.glsl, "Folder with dialect/");
+  axes_command->add_flag("--json", axes.json, "As JSON");
 
   DumpArguments dump;
   auto* dump_command = app.add_subcommand("dump", "Show one variant (default: --asm)");
@@ -358,11 +431,8 @@ int run(int argc, char** argv) {
   }
   if (*bake_command) return run_bake(bake);
   if (*spirv_command) return run_spirv(spirv);
-  if (*list_command) {
-    auto table = gen::TableView::open(list_table);
-    if (!table.ok()) return fail(table.error());
-    return write_stdout(json ? gen::list_json(*table) : gen::list_text(*table));
-  }
+  if (*list_command) return run_list(list);
+  if (*axes_command) return run_axes(axes);
   return run_dump(dump);
 }
 

@@ -93,6 +93,19 @@ TEST_CASE("program: bake, list and dump", "[program]") {
   CHECK_THAT(json.out, ContainsSubstring("\"axes\": {\"acc\": \"afp\"}"));
   CHECK_THAT(json.out, ContainsSubstring("\"name\": \"n\", \"type\": \"uint\""));
 
+  const auto explained = s.run("list --explain m.toml " + s.glsl());
+  CHECK(explained.status == 0);
+  CHECK_THAT(explained.out, StartsWith("scale (scale.comp)\n  kept scale_fp16s\n"));
+  CHECK(explained.err.empty());
+  s.write("asks.comp", "#version 450\n#if ncnn_subgroupSize >= 16\n#endif\nvoid main() {}\n");
+  const auto axes = s.run("axes asks.comp scale.comp " + s.glsl());
+  CHECK(axes.status == 0);
+  CHECK_THAT(axes.out, StartsWith("asks.comp\n  ncnn_subgroupSize "));
+  CHECK_THAT(axes.out, ContainsSubstring(">= 16"));
+  CHECK_THAT(axes.out, ContainsSubstring("values 0 16, first at asks.comp:2:5\nscale.comp\n"));
+  CHECK(s.run("axes none.comp").status == 1);
+  CHECK(s.run("list a b").status == 2);
+
   CHECK_THAT(s.run("dump o/demo_table.bin scale").out, ContainsSubstring("OpEntryPoint GLCompute"));
   CHECK_THAT(s.run("dump o/demo_table.bin scale --glsl").out, StartsWith("#version 450"));
   CHECK_THAT(s.run("dump o/demo_table.bin scale --msl").out, ContainsSubstring("kernel void"));
