@@ -27,13 +27,6 @@ std::string type_name(VkPhysicalDeviceType type) {
   }
 }
 
-std::uint32_t newest_spirv(std::uint32_t api_version, bool spirv_1_4) {
-  if (api_version >= make_version(1, 3)) return 0x00010600;
-  if (api_version >= make_version(1, 2)) return 0x00010500;
-  if (api_version >= make_version(1, 1)) return spirv_1_4 ? 0x00010400 : 0x00010300;
-  return 0x00010000;
-}
-
 }  // namespace
 
 DeviceCaps Instance::query(VkPhysicalDevice device) const {

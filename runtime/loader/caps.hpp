@@ -14,6 +14,17 @@ inline constexpr std::uint32_t make_version(std::uint32_t major, std::uint32_t m
   return (major << 22) | (minor << 12);  // VK_MAKE_API_VERSION
 }
 
+// The newest version that instances are made for: no device is seen to speak a newer one.
+inline constexpr std::uint32_t kNewestApi = make_version(1, 3);
+
+// The newest module version that a device takes, as in a module's second word.
+inline constexpr std::uint32_t newest_spirv(std::uint32_t api_version, bool spirv_1_4) {
+  if (api_version >= make_version(1, 3)) return 0x00010600;
+  if (api_version >= make_version(1, 2)) return 0x00010500;
+  if (api_version >= make_version(1, 1)) return spirv_1_4 ? 0x00010400 : 0x00010300;
+  return 0x00010000;
+}
+
 struct DeviceCaps {
   std::string name;
   std::string driver;  // name and version text

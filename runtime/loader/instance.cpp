@@ -76,7 +76,7 @@ Result<std::shared_ptr<Instance>> Instance::create(bool validation,
   self->api_version_ =
       std::min<std::uint32_t>(VK_MAKE_API_VERSION(0, VK_API_VERSION_MAJOR(loader_version),
                                                   VK_API_VERSION_MINOR(loader_version), 0),
-                              VK_API_VERSION_1_3);
+                              kNewestApi);
 
   const auto available = instance_extensions(g, nullptr);
   std::vector<const char*> extensions, layers;

@@ -62,30 +62,16 @@ std::string join_forms(std::span<const Form> forms) {
   return text;
 }
 
-Error no_variant(const Table& table, const SelectRequest& request, const KernelEntry& kernel,
-                 const DeviceCaps& caps) {
+Error no_variant(const Table& table, const SelectRequest& request, const DeviceCaps& caps) {
   std::string text =
       "no variant of kernel " + std::string(request.kernel) + " (" + join_forms(request.forms);
   for (const AxisRequest& a : request.axes) {
     text += ", " + std::string(a.axis) + "=" + std::string(a.value);
   }
   text += ") may run on " + caps.name + ":";
-  const auto variants = table.variants_of(kernel);
-  for (const VariantEntry& v : variants) {
-    const Form has{v.storage, v.arithmetic};
-    std::optional<std::string> why;
-    if (std::find(request.forms.begin(), request.forms.end(), has) == request.forms.end()) {
-      why = "is " + form_name(has);
-    } else {
-      why = not_asked_for(table, variants.front(), v, has, request);
-      if (!why) {
-        const auto missing = missing_requirement(table, table.blobs()[v.blob], caps);
-        why = "needs " + missing.value_or("nothing more");
-      }
-    }
-    text += "\n  " + std::string(table.string(v.name)) + ": " + *why;
-  }
-  if (kernel.variant_count == 0) text += " the table holds none";
+  const auto all = candidates(table, request, caps);
+  for (const Candidate& c : all) text += "\n  " + c.variant + ": " + c.excluded_by;
+  if (all.empty()) text += " the table holds none";
   return Error{ErrorCode::kNoVariant, text};
 }
 
@@ -124,7 +110,30 @@ Result<Selection> select_blob(const Table& table, const SelectRequest& request,
       return Selection{static_cast<std::uint32_t>(&v - table.variants().data()), v.blob};
     }
   }
-  return no_variant(table, request, *kernel, caps);
+  return no_variant(table, request, caps);
+}
+
+std::vector<Candidate> candidates(const Table& table, const SelectRequest& request,
+                                  const DeviceCaps& caps) {
+  std::vector<Candidate> all;
+  const KernelEntry* kernel = table.find(request.kernel);
+  if (kernel == nullptr) return all;
+  const auto variants = table.variants_of(*kernel);
+  for (const VariantEntry& v : variants) {
+    const Form has{v.storage, v.arithmetic};
+    std::optional<std::string> why;
+    if (std::find(request.forms.begin(), request.forms.end(), has) == request.forms.end()) {
+      why = "is " + form_name(has);
+    } else {
+      why = not_asked_for(table, variants.front(), v, has, request);
+      if (!why) {
+        why = missing_requirement(table, table.blobs()[v.blob], caps);
+        if (why) why = "needs " + *why;
+      }
+    }
+    all.push_back({std::string(table.string(v.name)), why.value_or("")});
+  }
+  return all;
 }
 
 }  // namespace spirkiln

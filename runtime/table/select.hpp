@@ -53,6 +53,17 @@ struct Selection {
 Result<Selection> select_blob(const Table& table, const SelectRequest& request,
                               const DeviceCaps& caps);
 
+// A variant of the kernel and the one thing that keeps it from being chosen; empty where nothing
+// does.
+struct Candidate {
+  std::string variant;
+  std::string excluded_by;  // "needs shaderFloat16 (SPIR-V capability Float16)", "is fp32", ...
+  bool operator==(const Candidate&) const = default;
+};
+// Every variant of the kernel in the table's order; none for a kernel that is not there.
+std::vector<Candidate> candidates(const Table& table, const SelectRequest& request,
+                                  const DeviceCaps& caps);
+
 // What the device lacks to run the blob ("shaderFloat16 (SPIR-V capability Float16)"), or nothing.
 std::optional<std::string> missing_requirement(const Table& table, const table::BlobEntry& blob,
                                                const DeviceCaps& caps);

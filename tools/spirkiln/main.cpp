@@ -274,28 +274,30 @@ int run_spirv(const SpirvArguments& arguments) {
   return status.ok() ? 0 : fail(status.error());
 }
 
-// The packer of models is a program of its own: this one needs neither protobuf nor onnx.
-int run_model(char** arguments) {
+// Programs of their own: this one needs neither protobuf and onnx, as the packer of models does,
+// nor the runtime, as the check of devices does. `room`: the folder of its tools in a build folder.
+int run_other(std::string program, std::string_view room, char** arguments) {
   std::error_code code;
   const fs::path self = fs::read_symlink("/proc/self/exe", code);
-  std::string program = "spirkiln-model";
   arguments[0] = program.data();
   if (!code) {
     // Installed they are neighbours; in a build folder each is in its own room's folder.
     for (const fs::path& path :
-         {self.parent_path() / program, self.parent_path().parent_path() / "model" / program}) {
+         {self.parent_path() / program, self.parent_path().parent_path() / room / program}) {
       if (fs::is_regular_file(path, code)) ::execv(path.c_str(), arguments);
     }
   }
   ::execvp(program.c_str(), arguments);
   return fail(
-      fmt::format("cannot start 'spirkiln-model' ({}); it was looked for beside this "
-                  "program and on the PATH",
-                  std::strerror(errno)));
+      fmt::format("cannot start '{}' ({}); it was looked for beside this program and on the "
+                  "PATH",
+                  program, std::strerror(errno)));
 }
 
 int run(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "model") return run_model(argv + 1);
+  const std::string_view first = argc > 1 ? argv[1] : "";
+  if (first == "model") return run_other("spirkiln-model", "model", argv + 1);
+  if (first == "check") return run_other("spirkiln-check", "check", argv + 1);
 
   CLI::App app{"Bakes extended-GLSL compute kernels into tables of SPIR-V."};
   app.name("spirkiln");
@@ -308,7 +310,8 @@ int run(int argc, char** argv) {
       "  spirkiln list --explain variants/kernels\n"
       "  spirkiln dump build/variants/ocr_table.bin gemm_nc_fp16s --glsl\n"
       "  spirkiln spirv kernel.comp --variant fp16sa -o kernel.spv\n"
-      "  spirkiln model --help");
+      "  spirkiln model --help\n"
+      "  spirkiln check --help");
 
   BakeArguments bake;
   auto* bake_command = app.add_subcommand("bake", "Compile manifests into a table");
@@ -421,6 +424,8 @@ int run(int argc, char** argv) {
   form->require_option(0, 1);
 
   app.add_subcommand("model", "Pack an ONNX model (starts the program spirkiln-model)");
+  app.add_subcommand("check",
+                     "Check that graphs may run on devices (starts the program spirkiln-check)");
 
   try {
     app.parse(argc, argv);

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// spirkiln-check: may these graphs run on those devices? No device and no driver is needed.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+#include "graph/plan.hpp"
+#include "report.hpp"
+
+namespace {
+
+using namespace spirkiln;
+using namespace spirkiln::check;
+
+struct Arguments {
+  std::vector<std::string> devices, graphs, shapes;
+  std::string table, variant;
+  bool json = false;
+};
+
+int fail(const std::string& text, int code = 1) {
+  // Messages about profiles carry their own position, as compilers write them.
+  if (text.find(": error: ") != std::string::npos) {
+    fmt::print(stderr, "{}\n", text);
+  } else {
+    fmt::print(stderr, "spirkiln-check: error: {}\n", text);
+  }
+  return code;
+}
+
+bool parse_shape(const std::string& text, InputShape* shape) {
+  char end = 0;
+  return std::sscanf(text.c_str(), "%9ux%9ux%9u%c", &shape->n, &shape->h, &shape->w, &end) == 3 &&
+         shape->n >= 1 && shape->h >= 1 && shape->w >= 1;
+}
+
+int run(const Arguments& arguments) {
+  std::vector<InputShape> shapes;
+  for (const std::string& text : arguments.shapes) {
+    InputShape shape;
+    if (!parse_shape(text, &shape)) {
+      return fail(fmt::format("--shape '{}': expected NxHxW, each at least 1", text), 2);
+    }
+    shapes.push_back(shape);
+  }
+  if (const auto forms = choose_forms(arguments.variant, {}); !forms) {
+    return fail("--variant: " + forms.error().message, 2);
+  }
+  std::vector<DeviceReport> reports;
+  std::string mistakes;
+  for (const std::string& path : arguments.devices) {
+    auto profile = load_profile(path);
+    if (profile) {
+      reports.push_back({*std::move(profile), {}});
+    } else {
+      mistakes += (mistakes.empty() ? "" : "\n") + profile.error().message;
+    }
+  }
+  if (!mistakes.empty()) return fail(mistakes);
+  const auto table = arguments.table.empty() ? open_table() : Table::from_file(arguments.table);
+  if (!table) return fail(table.error().message);
+
+  std::size_t checks = 0, failures = 0;
+  for (const std::string& path : arguments.graphs) {
+    const auto model = Model::open(path);
+    if (!model) return fail(model.error().message);
+    std::vector<InputShape> graph_shapes = shapes;
+    if (graph_shapes.empty()) {
+      auto usual = usual_shapes(*model->state());
+      if (!usual) return fail(usual.error().message);
+      graph_shapes = *std::move(usual);
+    }
+    for (DeviceReport& report : reports) {
+      auto graph =
+          check_graph(*model->state(), graph_shapes, *table, report.device.caps, arguments.variant);
+      if (!graph) return fail(path + ": " + graph.error().message);
+      ++checks;
+      failures += graph->ok() ? 0 : 1;
+      report.graphs.push_back(*std::move(graph));
+    }
+  }
+  const std::string text = arguments.json ? report_json(reports) : report_text(reports);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    return fail(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  }
+  if (failures != 0) {
+    return fail(fmt::format("{} of {} (graphs on devices) cannot run", failures, checks));
+  }
+  return 0;
+}
+
+int main_of(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app{
+      "Checks that graphs may run on devices that are not here, from device profiles.\n"
+      "Exit status: 0 all may, 1 some may not or a file is wrong, 2 a wrong command line."};
+  app.name("spirkiln-check");
+  app.set_version_flag("--version", "spirkiln-check " SPIRKILN_VERSION);
+  app.footer(
+      "Examples:\n"
+      "  spirkiln check --device variants/devices/*.toml --graph build/tools/packs/*.spkm\n"
+      "  spirkiln check --device my-phone.toml --graph det.spkm --shape 1x640x960 --json");
+  app.add_option("--device", arguments.devices, "Device profiles")
+      ->required()
+      ->type_name("FILE.toml...");
+  app.add_option("--graph", arguments.graphs, "Packed graphs")
+      ->required()
+      ->type_name("PACK.spkm...");
+  app.add_option("--shape", arguments.shapes,
+                 "Pictures x height x width (default: the usual shapes that a graph takes)")
+      ->type_name("NxHxW...");
+  app.add_option("--table", arguments.table,
+                 "A baked table (default: $SPIRKILN_TABLE, else the built-in kernels)")
+      ->type_name("FILE");
+  app.add_option("--variant", arguments.variant,
+                 "Only this form of each kernel (default: what the runtime would take)")
+      ->type_name("V");
+  app.add_flag("--json", arguments.json, "As JSON");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);
+    fmt::print(stderr, "spirkiln-check: error: {}\nTry 'spirkiln-check --help'.\n", e.what());
+    return 2;
+  }
+  return run(arguments);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return main_of(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory");
+  } catch (const std::exception& e) {
+    return fail(e.what());
+  }
+}

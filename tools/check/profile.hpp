@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device profile: what a device that is not here can do, by Vulkan's own names, in a file.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loader/caps.hpp"
+#include "spirkiln/result.hpp"
+
+namespace spirkiln::check {
+
+struct DeviceProfile {
+  std::string path;
+  std::vector<std::string> source;   // where the values come from
+  std::vector<std::string> assumed;  // keys whose value nobody published
+  DeviceCaps caps;                   // as the loader would read that device
+};
+
+// `path` is what messages call the text. Errors: kInvalidArgument, one line "file:line:column:
+// error: ..." for each mistake, in the order of their places.
+Result<DeviceProfile> parse_profile(std::string_view text, const std::string& path);
+// Errors: kIo, too.
+Result<DeviceProfile> load_profile(const std::string& path);
+
+}  // namespace spirkiln::check
