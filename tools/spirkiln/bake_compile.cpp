@@ -13,6 +13,7 @@
 #include "kernel_compiler.hpp"
 #include "parallel.hpp"
 #include "raw_access.hpp"
+#include "word_errors.hpp"
 
 namespace spirkiln::gen {
 namespace {
@@ -81,7 +82,14 @@ void preprocess_job(const BakeKernel& kernel, BakeJob& job, SourceStore& sources
       job.diagnostics.push_back(std::move(d));
     }
   }
+  job.files = std::move(result.included);
   job.text = std::move(result.text);
+  if (job.ok) {
+    for (Diagnostic& d : check_psc(job.text, name, job.files, sources)) {
+      job.ok = false;
+      job.diagnostics.push_back(std::move(d));
+    }
+  }
   if (job.ok) {
     job.key = compile_key({job.text, name, kernel.manifest->optimise, kernel.manifest->target});
   }
@@ -139,6 +147,10 @@ std::vector<BakeJob> compile_all(const std::vector<BakeKernel>& kernels, unsigne
   parallel_for(jobs.size(), threads,
                [&](std::size_t i) { preprocess_job(kernels[jobs[i].kernel], jobs[i], sources); });
   compile_jobs(kernels, jobs, threads, cache, sources, stats);
+  parallel_for(jobs.size(), threads, [&](std::size_t i) {
+    name_written_words(jobs[i].diagnostics, jobs[i].files, kernels[jobs[i].kernel].dialect,
+                       sources);
+  });
   for (const BakeJob& job : jobs) stats.left_out += !job.left_out.empty();
   return jobs;
 }

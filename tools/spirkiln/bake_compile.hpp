@@ -17,6 +17,7 @@ struct BakeJob {
   std::size_t kernel = 0;
   std::size_t variant = 0;
   std::string text;  // expanded
+  std::vector<std::shared_ptr<const SourceFile>> files;  // the kernel and what it includes
   std::string key;
   std::vector<Diagnostic> diagnostics;
   bool ok = false;

@@ -13,6 +13,7 @@
 #include "macro_check.hpp"
 #include "raw_access.hpp"
 #include "spirv_tools.hpp"
+#include "word_errors.hpp"
 
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
@@ -91,9 +92,15 @@ SourceOutcome compile_source(const SourceRequest& request, SourceStore& sources)
   for (const auto& file : front.included) {
     for (Diagnostic& d : check_dialect_macros(*file)) own.push_back(std::move(d));
   }
+  if (front.ok) {
+    for (Diagnostic& d : check_psc(front.text, name, front.included, sources)) {
+      own.push_back(std::move(d));
+    }
+  }
   if (request.strict) {
     for (Diagnostic& d : find_raw_access(front.included)) own.push_back(std::move(d));
   }
+  name_written_words(front.diagnostics, front.included, dialect, sources);
   out.diagnostics = std::move(front.diagnostics);
   for (Diagnostic& d : own) {
     if (std::find(out.diagnostics.begin(), out.diagnostics.end(), d) == out.diagnostics.end()) {
@@ -106,6 +113,7 @@ SourceOutcome compile_source(const SourceRequest& request, SourceStore& sources)
       request.target == VulkanTarget::kAuto ? 0 : static_cast<std::size_t>(request.target) - 1;
   const Target& target = kTargets[std::max(asked, lowest_target(front.text))];
   FrontResult compiled = compile_with_repair(front.text, name, target, sources);
+  name_written_words(compiled.diagnostics, front.included, dialect, sources);
   for (Diagnostic& d : compiled.diagnostics) {
     if (std::find(out.diagnostics.begin(), out.diagnostics.end(), d) == out.diagnostics.end()) {
       out.diagnostics.push_back(std::move(d));
