@@ -2,6 +2,7 @@
 // The code samples of the extension's document, verbatim but for the namespace, executed. What a
 // sample leaves out (a #version line, where its result goes) is put around it or before its last
 // brace.
+#include <array>
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -228,6 +229,59 @@ TEST_CASE("samples: the call with a text and its size", "[samples]") {
   REQUIRE(variant_name(opt) == "fp16pa");
   for (const Variant& v : variants()) {
     if (v.title() == "ncnn-2023 fp16pa") check_123(v, spirv);
+  }
+}
+
+TEST_CASE("samples: the three declarations", "[samples]") {
+  using Words = std::vector<uint32_t>;
+  int (*text)(const char* comp_string, const Option& opt, Words& spirv) = compile_spirv_module;
+  int (*data)(const char* comp_data, int comp_data_size, const Option& opt, Words& spirv) =
+      compile_spirv_module;
+  int (*index)(int shader_type_index, const Option& opt, Words& spirv) = compile_spirv_module;
+  Option opt;
+  Words of_text, of_data, of_index;
+  CHECK(text(my_glsl_data, opt, of_text) == 0);
+  CHECK(data(my_glsl_data, sizeof(my_glsl_data) - 1, opt, of_data) == 0);
+  CHECK(index(LayerShaderType::convert_ycbcr, opt, of_index) == 0);
+  CHECK(of_text == of_data);
+  CHECK(of_index.size() > 5);
+}
+
+TEST_CASE("samples: macros say what the options say", "[samples]") {
+  const char* macros[] = {"NCNN_fp16_packed",  "NCNN_fp16_storage",       "NCNN_fp16_arithmetic",
+                          "NCNN_int8_packed",  "NCNN_int8_storage",       "NCNN_int8_arithmetic",
+                          "NCNN_image_shader", "NCNN_shader_local_memory"};
+  std::string text = std::string("#version 450\n") + kResult + "void main() {\n";
+  for (std::size_t i = 0; i < std::size(macros); ++i) {
+    text +=
+        "#if " + std::string(macros[i]) + "\n  result[" + std::to_string(i) + "] = 1;\n#endif\n";
+  }
+  text += "}\n";
+  // In the order of the macros: options, and what the kernel sees. Storage wins over packed.
+  struct Row {
+    std::array<bool, 8> options, seen;
+  };
+  constexpr bool T = true, F = false;
+  for (const Row& row : {Row{{F, F, F, F, F, F, F, F}, {F, F, F, F, F, F, F, F}},
+                         Row{{T, F, F, F, F, F, F, T}, {T, F, F, F, F, F, F, T}},
+                         Row{{T, T, F, T, T, F, F, F}, {F, T, F, F, T, F, F, F}},
+                         Row{{T, F, T, T, F, T, T, F}, {T, F, T, T, F, T, T, F}},
+                         Row{{F, T, T, F, T, T, F, T}, {F, T, T, F, T, T, F, T}},
+                         Row{{T, T, T, T, T, T, T, T}, {F, T, T, F, T, T, T, T}}}) {
+    Option opt;
+    opt.use_fp16_packed = row.options[0];
+    opt.use_fp16_storage = row.options[1];
+    opt.use_fp16_arithmetic = row.options[2];
+    opt.use_int8_packed = row.options[3];
+    opt.use_int8_storage = row.options[4];
+    opt.use_int8_arithmetic = row.options[5];
+    opt.use_image_storage = row.options[6];
+    opt.use_shader_local_memory = row.options[7];
+    const Compiled compiled = try_compile(opt, text, "macros.comp");
+    INFO(variant_name(opt) << " " << compiled.said);
+    const auto got = run(variants().front(), compiled.words, space(Codec::kF32, 1),
+                         space(Codec::kF32, 8), Codec::kF32, 1);
+    CHECK(got == std::vector<std::uint32_t>(row.seen.begin(), row.seen.end()));
   }
 }
 
