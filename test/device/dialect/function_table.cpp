@@ -43,6 +43,14 @@ constexpr Function kBuffers[] = {
   {"buffer_sm4, lfp2afpvec4", 2026, kS4, kFloats, 4, 4, false, kLoad, "l4[t] = buffer_sm4(src, j); barrier(); put(i ^ 1, lfp2afpvec4(l4[t ^ 1]));"},
   {"afp2lfp, lfp2afp", 0, kFloats, kFloats, 1, 1, false, kLocal1, "l1[t] = afp2lfp(get1(j)); barrier(); put(i ^ 1, lfp2afp(l1[t ^ 1]));"},
   {"afp2lfpvec4, lfp2afpvec4", 0, kFloats, kFloats, 4, 4, false, kLocal4, "l4[t] = afp2lfpvec4(get4(j)); barrier(); put(i ^ 1, lfp2afpvec4(l4[t ^ 1]));"},
+  // One within another, as kernels have them.
+  {"buffer_st1 of buffer_ld1", 0, kS1, kS1, 1, 1, false, kThrough, "if (i > 7) buffer_st1(dst, i, buffer_ld1(src, j)); else buffer_st1(dst, i, buffer_ld1(src, e(i)));"},
+  {"buffer_st2 of buffer_ld2", 0, kS2, kS2, 2, 2, false, kThrough, "buffer_st2(dst, i, buffer_ld2(src, j));"},
+  {"buffer_st4 of buffer_ld4", 0, kS4, kS4, 4, 4, false, kThrough, "if (i > 7) buffer_st4(dst, i, buffer_ld4(src, j)); else buffer_st4(dst, i, buffer_ld4(src, e(i)));"},
+  {"buffer_st8 of buffer_ld8", 2023, kS8, kS8, 8, 8, false, kThrough, "if (i > 7) buffer_st8(dst, i, buffer_ld8(src, j)); else buffer_st8(dst, i, buffer_ld8(src, e(i)));"},
+  {"buffer_st4 of four buffer_ld1", 0, kS1, kS4, 4, 1, false, kThrough, "buffer_st4(dst, i, afpvec4(buffer_ld1(src, q.x), buffer_ld1(src, q.y), buffer_ld1(src, q.z), buffer_ld1(src, q.w)));"},
+  {"buffer_st8 of two buffer_ld4", 2023, kS4, kS8, 8, 4, false, kThrough, "buffer_st8(dst, i, afpvec8(buffer_ld4(src, h.x), buffer_ld4(src, h.y)));"},
+  {"four buffer_st1 of buffer_ld4", 0, kS4, kS1, 4, 1, true, kThrough, "afpvec4 v = buffer_ld4(src, i); buffer_st1(dst, q.x, v.x); buffer_st1(dst, q.y, v.y); buffer_st1(dst, q.z, v.z); buffer_st1(dst, q.w, v.w);"},
 };
 
 constexpr Function kImages[] = {
@@ -55,6 +63,8 @@ constexpr Function kImages[] = {
   {"imageD_cp1", 2023, kImage1, kImage1, 1, 1, false, kMove, "imageD_cp1(dst, pos(i), src, posf(j));"},
   {"imageD_cp4", 2023, kImage4, kImage4, 4, 4, false, kMove, "imageD_cp4(dst, pos(i), src, posf(j));"},
   {"imageD_cp8", 2023, kImage4, kImage4, 8, 8, false, kMove, "imageD_cp8(dst, pos(i), src, pos(j));"},
+  {"imageD_st1 of imageD_ld1", 2023, kImage1, kImage1, 1, 1, false, kThrough, "imageD_st1(dst, pos(i), imageD_ld1(src, pos(j)));"},
+  {"imageD_st8 of imageD_ld8", 2023, kImage4, kImage4, 8, 8, false, kThrough, "if (i > 7) imageD_st8(dst, pos(i), imageD_ld8(src, pos(j))); else imageD_st8(dst, pos(i), imageD_ld8(src, pos(e(i))));"},
 };
 
 constexpr Function kIntegers[] = {
@@ -79,6 +89,9 @@ constexpr Function kIntegers[] = {
   // Without shaderInt16 there is no workgroup memory of 16 bits.
   {"lint162aint16", 2026, kI16, kInts, 1, 1, false, kInteger, "m1[t] = lint16(i16buffer_ld1(src, j)); barrier(); put(i ^ 1, int(lint162aint16(m1[t ^ 1])));", Where::kInt16},
   {"lint162aint16vec4", 2026, kI16x4, kInts, 4, 4, false, kInteger, "m4[t] = i16buffer_sm4(src, j); barrier(); put(i ^ 1, ivec4(lint162aint16vec4(m4[t ^ 1])));", Where::kInt16},
+  {"i8buffer_st1 of i8buffer_ld1", 2026, kI8, kI8, 1, 1, false, kInteger, "i8buffer_st1(dst, i, i8buffer_ld1(src, j));"},
+  {"i16buffer_st1 of i16buffer_ld1", 2026, kI16, kI16, 1, 1, false, kInteger, "i16buffer_st1(dst, i, i16buffer_ld1(src, j));"},
+  {"i16buffer_st2 of i16buffer_ld2", 2026, kI16, kI16, 2, 2, false, kInteger, "i16buffer_st2(dst, i * 2 + 1, i16buffer_ld2(src, j * 2 + 1));", Where::kEverywhere, 1},
   {"unpackInt4x8", 2026, kI8x4, kInts, 4, 4, false, kInteger, "put(i, unpackInt4x8(src[j]));"},
   {"packInt4x8", 2026, kInts, kI8x4, 4, 4, false, kInteger, "dst[i] = packInt4x8(get4(j));"},
   {"unpackInt2x16", 2026, kI16x2, kInts, 2, 2, false, kInteger, "put(i, unpackInt2x16(src[j]));"},

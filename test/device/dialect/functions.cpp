@@ -201,6 +201,9 @@ class Model {
         return bits_of(arithmetic(float_of(bits)));
       case Path::kLocal4:
         return bits_of(arithmetic(local4(arithmetic(float_of(bits)))));
+      case Path::kThrough:
+        if (is_image(f_.from)) return put(arithmetic(fetched(bits, from)), to);
+        return stored(arithmetic(loaded(bits, from)), to, v_.half_arithmetic);
       case Path::kFetch:
         return bits_of(arithmetic(fetched(bits, from)));
       case Path::kPut:

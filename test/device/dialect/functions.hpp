@@ -38,6 +38,7 @@ enum class Path {
   kWide,    // float, stored
   kLocal1,  // float, arithmetic, local, arithmetic, float
   kLocal4,
+  kThrough,  // stored, arithmetic, stored; of images too
   kFetch,   // as kLoad and so on, of images
   kPut,
   kMove,
