@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "expanded_text.hpp"
+#include "original_reading.hpp"
 #include "tokens.hpp"
 
 namespace spirkiln::gen {
@@ -61,30 +62,11 @@ std::optional<std::size_t> unclosed_comment(std::string_view text) {
   return std::nullopt;
 }
 
-// Kernels of the first half of 2023 declare the dialect's own struct by themselves. Theirs is
-// blanked, with every line end in its place.
-std::string without_own_sfpvec8(const std::string& source) {
-  std::string text = source;
-  if (text.find("sfpvec8") == std::string::npos) return text;
-  const auto tokens = tokenize(source);
-  for (std::size_t i = 0; i + 2 < tokens.size(); ++i) {
-    if (tokens[i].text != "struct" || tokens[i + 1].text != "sfpvec8" || tokens[i + 2].text != "{")
-      continue;
-    std::size_t end = i + 3;
-    while (end < tokens.size() && tokens[end].text != "}") ++end;
-    if (end + 1 >= tokens.size() || tokens[end + 1].text != ";") continue;
-    for (std::size_t at = tokens[i].offset; at <= tokens[end + 1].offset; ++at) {
-      if (text[at] != '\n') text[at] = ' ';
-    }
-  }
-  return text;
-}
-
 }  // namespace
 
 Composed compose(const SourceFile& kernel, const Variant& variant,
                  const std::optional<std::array<unsigned, 3>>& local_size) {
-  const std::string masked = without_own_sfpvec8(without_line_directives(kernel.text));
+  const std::string masked = read_as_original(without_line_directives(kernel.text));
   const std::string_view text = masked;
   const Version version = find_version(text);
   const auto fail = [&](std::size_t at, std::string said) {

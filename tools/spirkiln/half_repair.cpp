@@ -1,129 +1,248 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "half_repair.hpp"
 
-#include <algorithm>
+#include <spirv/unified1/spirv.hpp>
+
 #include <charconv>
 #include <optional>
 
-#include "tokens.hpp"
+#include "number_type.hpp"
+#include "token_text.hpp"
 
 namespace spirkiln::gen {
 namespace {
 
-// Compilations of one text at most; a kernel that needs more has a mistake of another kind.
-constexpr int kMaxTries = 256;
+// Conversions in one text at most, and bytes that are compiled on the way.
+constexpr int kMaxTries = 1024;
+constexpr std::size_t kMaxBytes = 64u << 20;
+// Whole numbers up to here are exact in 16 bits.
+constexpr unsigned long kMaxExact = 2048;
 
-struct Clash {
-  std::string op;
-  bool left_is_int = false;
-  bool right_is_int = false;
-};
+// The explicit extension makes double as good as float for a mixed call such as max(v, 0); the
+// older one has the same types and prefers float.
+constexpr std::string_view kExplicitHalf = "GL_EXT_shader_explicit_arithmetic_types_float16";
+constexpr std::string_view kPlainHalf = "GL_AMD_gpu_shader_half_float";
 
-bool is_half(std::string_view type) { return type.find("float16_t") != std::string_view::npos; }
+constexpr std::string_view kNarrow = "spk_half";
+constexpr std::string_view kNarrowFunctions =
+    "float16_t spk_half(float v) { return float16_t(v); } "
+    "f16vec2 spk_half(vec2 v) { return f16vec2(v); } "
+    "f16vec3 spk_half(vec3 v) { return f16vec3(v); } "
+    "f16vec4 spk_half(vec4 v) { return f16vec4(v); } "
+    "f16mat2x4 spk_half(mat2x4 v) { return f16mat2x4(v); } "
+    "f16mat4 spk_half(mat4 v) { return f16mat4(v); }";
 
-bool is_int(std::string_view type) {
-  return !is_half(type) && type.find("vector") == std::string_view::npos &&
-         (type.ends_with(" int") || type.ends_with(" uint") || type == "int" || type == "uint");
+bool is_half_name(std::string_view name) {
+  return name == "float16_t" || name.starts_with("f16vec") || name.starts_with("f16mat");
 }
 
-// The text behind `lead`, up to the quote.
-std::string_view quoted(std::string_view text, std::string_view lead) {
-  std::size_t at = text.find(lead);
-  if (at == std::string_view::npos) return {};
-  at += lead.size();
-  const std::size_t end = text.find('\'', at);
-  if (end == std::string_view::npos) return {};
-  std::string_view type = text.substr(at, end - at);
-  while (!type.empty() && type.back() == ' ') type.remove_suffix(1);
-  return type;
-}
-
-std::optional<Clash> find_clash(const Diagnostic& d) {
-  if (d.severity != Severity::kError || !d.text.starts_with('\'')) return std::nullopt;
-  Clash clash;
-  clash.op = d.text.substr(1, d.text.find("':") - 1);
-  std::string_view left = quoted(d.text, "left-hand operand of type '");
-  std::string_view right = quoted(d.text, "right operand of type '");
-  if (left.empty()) {
-    right = quoted(d.text, "cannot convert from '");
-    left = quoted(d.text, "to '");
-    if (!is_half(left)) return std::nullopt;
+class Repair {
+ public:
+  explicit Repair(const std::string& text) : text_(text) {
+    text_.replace_in_directives(kExplicitHalf, kPlainHalf);
   }
-  clash.left_is_int = is_half(right) && is_int(left);
-  clash.right_is_int = is_half(left) && is_int(right);
-  if (!clash.left_is_int && !clash.right_is_int) return std::nullopt;
-  return clash;
-}
 
-// The pieces of an expanded text that stand for one line of a file.
-std::vector<std::string_view> rows_of(std::string_view text, const Diagnostic& d) {
-  std::vector<std::string_view> rows;
-  std::string file;
-  unsigned line = 0;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view row = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (row.starts_with("#line ")) {
-      row.remove_prefix(6);
-      const auto [stop, error] = std::from_chars(row.data(), row.data() + row.size(), line);
-      if (error != std::errc{}) continue;
-      row.remove_prefix(static_cast<std::size_t>(stop - row.data()));
-      const std::size_t open = row.find('"');
-      const std::size_t close = row.rfind('"');
-      if (close > open && open != std::string_view::npos) {
-        file = std::string(row.substr(open + 1, close - open - 1));
-      }
-      continue;
+  std::string text() const { return text_.text(); }
+  std::string rows() const { return text_.rows(); }
+
+  // One conversion for an error in the last rows(). False: it is about something else.
+  bool apply(const Diagnostic& error) {
+    const auto at = text_.piece_at(error.line);
+    if (!at) return false;
+    const std::string_view said = error.text;
+    if (said.find("wrong operand types") != std::string_view::npos) return operands(*at, said);
+    if (said.starts_with("'assign': cannot convert")) return assignment(*at, said);
+    if (said.starts_with("'=': cannot convert")) return initialiser(*at, said);
+    if (said.starts_with("'const': non-matching")) return loosen_const(*at);
+    if (said.starts_with("'constructor': cannot convert parameter")) return element(*at, said);
+    if (said.starts_with("'return': type does not match")) return returned(*at);
+    if (said.ends_with("no matching overloaded function found")) return call(*at);
+    return false;
+  }
+
+ private:
+  bool operands(std::size_t at, std::string_view said) {
+    const NumberType left = parse_number_type(quoted(said, "left-hand operand of type '"));
+    const NumberType right = parse_number_type(quoted(said, "right operand of type '"));
+    const bool widen_right = left.is_half() && right.is_int();
+    if (!widen_right && !(right.is_half() && left.is_int())) return false;
+    std::optional<Extent> range;
+    if (text_[at] == "?") {
+      const std::size_t colon = text_.colon_of(at);
+      if (colon >= text_.size()) return false;
+      range = widen_right ? text_.expression(colon + 1) : Extent{at + 1, colon};
+    } else {
+      range = widen_right ? text_.right_operand(at) : text_.left_operand(at);
     }
-    if (line == d.line && file == d.file) rows.push_back(row);
-    ++line;
+    if (!range || range->begin == range->end) return false;
+    const NumberType& whole = widen_right ? right : left;
+    text_.wrap(*range, (is_exact(*range) ? whole.as_half() : whole.as_float()).name());
+    return true;
   }
-  return rows;
-}
 
-bool is_operand(const Token& t) {
-  if (t.kind == TokenKind::kName) return true;
-  return t.kind == TokenKind::kNumber && t.text.find('.') == std::string_view::npos;
-}
+  // A literal that 16 bits hold exactly. Anything else is converted to 32 bits, and the result
+  // narrowed where it is kept.
+  bool is_exact(Extent range) const {
+    if (range.end != range.begin + 1) return false;
+    std::string_view digits = text_[range.begin];
+    if (digits.ends_with('u') || digits.ends_with('U')) digits.remove_suffix(1);
+    unsigned long value = 0;
+    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc{} && stop == digits.data() + digits.size() && value <= kMaxExact;
+  }
 
-struct Piece {
-  std::size_t offset;
-  std::size_t length;
-};
+  bool assignment(std::size_t at, std::string_view said) {
+    const NumberType from = parse_number_type(quoted(said, "cannot convert from '"));
+    const NumberType to = parse_number_type(quoted(said, "to '"));
+    if (!to.is_half() || !from.is_number()) return false;
+    const Extent right = text_.expression(at + 1);
+    if (right.begin == right.end) return false;
+    if (text_[at] == "=") {
+      if (!from.same_shape(to)) return false;
+      text_.wrap(right, to.name());
+      return true;
+    }
+    // Lanes by lanes, lanes by a scalar, or a vector times a matrix.
+    const bool times_matrix =
+        text_[at] == "*=" && from.columns == from.rows && from.rows == to.rows && to.columns == 1;
+    const bool scalar = from.same_shape({});
+    const auto left = text_.left_operand(at);
+    if (!left || from.is_half() || !(scalar || times_matrix || from.same_shape(to))) return false;
+    std::string target;
+    bool repeatable = true;
+    for (std::size_t i = left->begin; i < left->end; ++i) {
+      const std::string_view word = text_[i];
+      if (word == "(" || word == "++" || word == "--") repeatable = false;
+      target += word;
+      target += ' ';
+    }
+    if (!repeatable) {
+      text_.wrap(right, from.as_half().name());
+      return true;
+    }
+    // `a *= b` as `a = T(a * (b))`: computed in 32 bits, narrowed once.
+    const std::string op(text_[at].substr(0, text_[at].size() - 1));
+    text_.insert(right.end, ") )");
+    text_.insert(right.begin, to.name() + " ( " + target + op + " (");
+    text_.set_text(at, "=");
+    return true;
+  }
 
-// Operands of one token (with a sign) next to the operator, in the order of the text.
-std::vector<Piece> candidates(std::string_view text, const Clash& clash, const Diagnostic& d) {
-  std::vector<Piece> found;
-  for (const std::string_view row : rows_of(text, d)) {
-    const std::size_t base = static_cast<std::size_t>(row.data() - text.data());
-    const auto tokens = tokenize(row);
-    const auto text_at = [&](std::size_t i) {
-      return i < tokens.size() ? tokens[i].text : std::string_view(";");
-    };
-    for (std::size_t i = 0; i < tokens.size(); ++i) {
-      const bool assigns = tokens[i].text.ends_with('=') && tokens[i].text != "==" &&
-                           tokens[i].text != "!=" && tokens[i].text != "<=" &&
-                           tokens[i].text != ">=";
-      const bool named = clash.op == "return" || tokens[i].text == clash.op ||
-                         ((clash.op == "=" || clash.op == "assign") && assigns);
-      if (!named) continue;
-      if (clash.right_is_int) {
-        std::size_t first = i + 1;
-        if (text_at(first) == "-" || text_at(first) == "+") ++first;
-        if (first < tokens.size() && is_operand(tokens[first]) && text_at(first + 1) != "." &&
-            text_at(first + 1) != "[" && text_at(first + 1) != "(") {
-          found.push_back({base + tokens[first].offset, tokens[first].text.size()});
-        }
-      }
-      if (clash.left_is_int && i > 0 && is_operand(tokens[i - 1]) &&
-          (i < 2 || tokens[i - 2].text != ".")) {
-        found.push_back({base + tokens[i - 1].offset, tokens[i - 1].text.size()});
+  bool initialiser(std::size_t at, std::string_view said) {
+    const NumberType from = parse_number_type(quoted(said, "cannot convert from '"));
+    const NumberType to = parse_number_type(quoted(said, "to '"));
+    if (!to.is_half() || !from.is_number() || !from.same_shape(to) || !text_.is_name(at)) {
+      return false;
+    }
+    if (text_[at + 1] != "=") return false;
+    text_.wrap(text_.expression(at + 2), to.name());
+    // A const that was taken away to learn the types.
+    for (std::size_t i = at; i-- > 0;) {
+      if (text_[i].empty()) text_.set_text(i, "const");
+      if (text_[i] == ";" || text_[i] == "{" || text_[i] == "}") break;
+    }
+    return true;
+  }
+
+  // The compiler names no types for a const: without the word it does.
+  bool loosen_const(std::size_t at) {
+    bool half = false;
+    for (std::size_t i = at; i-- > 0;) {
+      if (text_[i] == ";" || text_[i] == "{" || text_[i] == "}") return false;
+      half = half || is_half_name(text_[i]);
+      if (half && text_[i] == "const") {
+        text_.set_text(i, "");
+        return true;
       }
     }
+    return false;
   }
-  return found;
-}
+
+  // A member or element in a constructor or list.
+  bool element(std::size_t at, std::string_view said) {
+    const NumberType from = parse_number_type(quoted(said, " from '"));
+    const NumberType to = parse_number_type(quoted(said, " to '"));
+    if (!to.is_half() || !from.is_number() || !from.same_shape(to)) return false;
+    said.remove_prefix(std::string_view("'constructor': cannot convert parameter ").size());
+    std::size_t number = 0;
+    std::from_chars(said.data(), said.data() + said.size(), number);
+    // The place is a comma between elements, or somewhere in the first one.
+    std::size_t open = text_.enclosing(at);
+    while (open < text_.size() && !holds_elements(open)) open = text_.enclosing(open);
+    if (open >= text_.size()) return false;
+    const auto list = text_.arguments(open);
+    if (number == 0 || number > list.size() || list[number - 1].begin == list[number - 1].end) {
+      return false;
+    }
+    text_.wrap(list[number - 1], to.name());
+    return true;
+  }
+
+  // Whether the bracket is a list's, or that of a constructor of an array or structure.
+  bool holds_elements(std::size_t open) const {
+    if (text_[open] == "{") return true;
+    if (text_[open] != "(" || open == 0) return false;
+    if (text_[open - 1] == "]") return true;
+    for (std::size_t i = 1; i < open; ++i) {
+      if (text_[i - 1] == "struct" && text_[i] == text_[open - 1]) return true;
+    }
+    return false;
+  }
+
+  bool returned(std::size_t at) {
+    std::size_t body = text_.enclosing(at);
+    while (body < text_.size() && text_.enclosing(body) < text_.size()) {
+      body = text_.enclosing(body);
+    }
+    if (body >= text_.size() || body == 0 || text_[body - 1] != ")") return false;
+    const std::size_t open = text_.opening(body - 1);
+    if (open < 2 || open >= text_.size() || !is_half_name(text_[open - 2])) return false;
+    return narrow(text_.expression(at + 1));
+  }
+
+  // A function of the kernel, or of the dialect, that takes 16-bit floats.
+  bool call(std::size_t at) {
+    const std::size_t open = text_[at] == ")" ? text_.opening(at) : text_.size();
+    if (open == 0 || open >= text_.size()) return false;
+    const std::string name(text_[open - 1]);
+    const auto arguments = text_.arguments(open);
+    std::vector<bool> narrows(arguments.size());
+    for (std::size_t i = 2; i + 1 < open; ++i) {
+      if (text_[i] != "(" || text_[i - 1] != name || !text_.is_name(i - 2)) continue;
+      const std::string_view after = text_[text_.closing(i) + 1];
+      if (after != "{" && after != ";") continue;
+      const auto parameters = text_.arguments(i);
+      if (parameters.size() != arguments.size()) continue;
+      for (std::size_t k = 0; k < parameters.size(); ++k) narrows[k] = takes_half(parameters[k]);
+    }
+    bool changed = false;
+    for (std::size_t k = arguments.size(); k-- > 0;) {
+      if (!narrows[k] || text_[arguments[k].begin] == kNarrow) continue;
+      changed = narrow(arguments[k]) || changed;
+    }
+    return changed;
+  }
+
+  bool takes_half(Extent parameter) const {
+    bool half = false;
+    for (std::size_t i = parameter.begin; i < parameter.end; ++i) {
+      if (text_[i] == "out" || text_[i] == "inout" || text_[i] == "[") return false;
+      half = half || is_half_name(text_[i]);
+    }
+    return half;
+  }
+
+  bool narrow(Extent range) {
+    if (range.begin >= range.end) return false;
+    text_.wrap(range, kNarrow);
+    if (!has_narrow_) text_.insert(0, kNarrowFunctions);
+    has_narrow_ = true;
+    return true;
+  }
+
+  TokenText text_;
+  bool has_narrow_ = false;
+};
 
 const Diagnostic* first_error(const FrontResult& result) {
   for (const Diagnostic& d : result.diagnostics) {
@@ -132,43 +251,58 @@ const Diagnostic* first_error(const FrontResult& result) {
   return nullptr;
 }
 
+// 64-bit floats that nobody asked for.
+bool has_stray_double(const FrontResult& result, const std::string& text) {
+  if (!result.ok) return false;
+  bool found = false;
+  // Capabilities come first in a module.
+  for (std::size_t i = 5; i + 1 < result.words.size(); i += 2) {
+    if ((result.words[i] & 0xffffu) != spv::OpCapability) break;
+    found = found || result.words[i + 1] == spv::CapabilityFloat64;
+  }
+  if (!found) return false;
+  for (const Token& t : tokenize(text)) {
+    if (t.text == "double" || t.text.starts_with("dvec") || t.text.starts_with("dmat")) {
+      return false;
+    }
+    if (t.kind == TokenKind::kNumber && (t.text.ends_with("lf") || t.text.ends_with("LF"))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 FrontResult compile_with_repair(const std::string& text, const std::string& name,
                                 const Target& target, SourceStore& sources) {
   FrontResult first = compile(text, name, target, sources);
-  if (first.ok || text.find("explicit_arithmetic_types_float16") == std::string::npos) return first;
-  std::string now = text;
-  FrontResult result = first;
-  for (int tries = 0; tries < kMaxTries;) {
-    const Diagnostic* error = first_error(result);
-    if (error == nullptr) return first;
-    const auto clash = find_clash(*error);
-    // What is left is no such clash: an error of the kernel's own, at the place it really has.
-    if (!clash) return result;
-    bool helped = false;
-    for (const Piece& piece : candidates(now, *clash, *error)) {
-      if (++tries > kMaxTries) break;
-      std::string next = now;
-      next.insert(piece.offset + piece.length, ")");
-      next.insert(piece.offset, "float16_t(");
-      FrontResult attempt = compile(next, name, target, sources);
-      const Diagnostic* other = first_error(attempt);
-      // Another error in the same line may be the doing of this very conversion.
-      const bool worse = other != nullptr && other->line == error->line &&
-                         other->file == error->file &&
-                         (other->text == error->text || !find_clash(*other));
-      if (!attempt.ok && (other == nullptr || worse)) continue;
-      if (other != nullptr && other->line < error->line && other->file == error->file) continue;
-      now = std::move(next);
-      result = std::move(attempt);
-      helped = true;
-      break;
-    }
-    if (!helped) return result;
-    if (result.ok) return result;
+  const bool stray = has_stray_double(first, text);
+  if (first.ok && !stray) return first;
+  if (text.find(kPlainHalf) == std::string::npos && text.find(kExplicitHalf) == std::string::npos &&
+      text.find("GL_EXT_shader_16bit_storage") == std::string::npos) {
+    return first;
   }
-  return result;
+  Repair repair(text);
+  Diagnostic last;
+  bool changed = false;
+  std::size_t bytes = 0;
+  for (int tries = 0; tries < kMaxTries && bytes < kMaxBytes; ++tries) {
+    const std::string rows = repair.rows();
+    bytes += rows.size();
+    const FrontResult attempt = compile(rows, "<rows>", target, sources);
+    const Diagnostic* error = first_error(attempt);
+    if (error == nullptr || *error == last || !repair.apply(*error)) break;
+    last = *error;
+    changed = true;
+  }
+  if (!changed && !stray && !first.ok) {
+    // The other extension alone may be all that it took.
+    FrontResult plain = compile(repair.text(), name, target, sources);
+    return plain.ok ? plain : first;
+  }
+  FrontResult result = compile(repair.text(), name, target, sources);
+  return result.ok || !first.ok ? result : first;
 }
 
 }  // namespace spirkiln::gen

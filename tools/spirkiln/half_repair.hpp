@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// 16-bit arithmetic with whole numbers. GLSL converts an int to float by itself, but not to
-// float16_t, so `v + 123` compiles in every variant but those with 16-bit arithmetic.
+// GLSL turns whole numbers into floats by itself, but neither those nor floats into 16-bit floats.
+// A kernel that computes in `afp` would compile in one variant and not in another. The rule, and
+// what it means for results, is in glsl/README.md ("Numbers in 16-bit arithmetic").
 #pragma once
+
+#include <string>
 
 #include "glslang_front.hpp"
 
 namespace spirkiln::gen {
 
-// As compile(). Where its first error is an operator or an assignment between a 16-bit float and
-// an integer, and that integer is one literal or name, the text is tried again with float16_t()
-// around it, until no such error is left. What glslang accepts is left as it is; what no such
-// conversion helps is reported as it was.
+// compile(), and again with one conversion more as long as the first error is about a 16-bit float
+// and another number. A text without 16-bit floats, or right as it is, compiles as it stands.
 FrontResult compile_with_repair(const std::string& text, const std::string& name,
                                 const Target& target, SourceStore& sources);
 

@@ -66,6 +66,11 @@ std::vector<Token> tokenize(std::string_view s) {
                  s.substr(i, 2) != "0x" && s.substr(i, 2) != "0X"))) {
           ++end;
         }
+      } else if (c == '"') {
+        while (end < s.size() && s[end] != '"' && s[end] != '\n') ++end;
+        if (end < s.size() && s[end] == '"') ++end;
+      } else if (s.substr(i, 3) == "<<=" || s.substr(i, 3) == ">>=") {
+        end += 2;
       } else if (std::find(std::begin(kPairs), std::end(kPairs), s.substr(i, 2)) !=
                  std::end(kPairs)) {
         ++end;

@@ -18,7 +18,7 @@ struct Token {
   bool directive;         // in a line that begins with '#', or a continuation of one
 };
 
-// Comments are left out; a symbol is one character, or one of the operators of two.
+// Comments are left out; a symbol is an operator, a quoted string, or one other character.
 std::vector<Token> tokenize(std::string_view source);
 
 }  // namespace spirkiln::gen

@@ -110,14 +110,16 @@ uvec2 spk_pack4(vec4 v) { return uvec2(packHalf2x16(v.xy), packHalf2x16(v.zw)); 
 float spk_afp(float v) { return v; }
 vec2 spk_afpvec2(vec2 v) { return v; }
 vec4 spk_afpvec4(vec4 v) { return v; }
-#define sfp2afp(v) float(v)
-#define sfp2afpvec2(v) vec2(v)
-#define sfp2afpvec4(v) vec4(v)
+// As in ../convert.glsl.
+const int spk_lanes[1] = int[1](0);
+#define sfp2afp(v) vec2(v, 0.0).x
+#define sfp2afpvec2(v) (spk_lanes[(v).length() - 2], vec2(v))
+#define sfp2afpvec4(v) (spk_lanes[(v).length() - 4], vec4(v))
 #define afp2sfp(v) float16_t(spk_afp(v))
 #define afp2sfpvec2(v) f16vec2(spk_afpvec2(v))
 #define afp2sfpvec4(v) f16vec4(spk_afpvec4(v))
-#define spk_sm1(v) float(v)
-#define spk_sm4(v) spk_pack4(vec4(v))
+#define spk_sm1(v) sfp2afp(v)
+#define spk_sm4(v) spk_pack4(sfp2afpvec4(v))
 float lfp2afp(float v) { return v; }
 vec4 lfp2afpvec4(uvec2 v) { return vec4(unpackHalf2x16(v.x), unpackHalf2x16(v.y)); }
 float afp2lfp(float v) { return v; }

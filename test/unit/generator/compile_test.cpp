@@ -9,49 +9,16 @@
 #include <random>
 #include <spirv/unified1/spirv.hpp>
 
+#include "compile_fixture.hpp"
 #include "forms.hpp"
-#include "source_compiler.hpp"
 #include "spirkiln/compile.hpp"
-#include "spirv_module.hpp"
 
 using namespace spirkiln;
 using Catch::Matchers::ContainsSubstring;
-namespace fs = std::filesystem;
 
 namespace {
 
-struct Outcome {
-  bool ok = false;
-  std::vector<std::uint32_t> words;
-  std::string said;
-};
-
-Outcome compile(std::string_view text, std::string_view profile, std::string_view form,
-                std::vector<std::pair<std::string, std::string>> defines = {},
-                bool strict = false) {
-  gen::SourceStore sources;
-  auto source = sources.put("k.comp", text);
-  if (!source.ok()) return {false, {}, source.error().message};
-  gen::SourceRequest request;
-  request.source = *source;
-  request.profile = profile;
-  request.form = form;
-  request.defines = std::move(defines);
-  request.strict = strict;
-  request.glsl = fs::path(SPIRKILN_SOURCE_ROOT) / "glsl";
-  auto outcome = gen::compile_source(request, sources);
-  std::string said;
-  for (const auto& d : outcome.diagnostics) said += gen::to_string(d) + "\n";
-  return {outcome.ok, std::move(outcome.words), std::move(said)};
-}
-
-std::size_t count_ops(const std::vector<std::uint32_t>& words, std::uint32_t op) {
-  const auto module = gen::SpirvModule::parse(words);
-  REQUIRE(module.ok());
-  std::size_t count = 0;
-  for (const auto& inst : module->instructions()) count += inst.op == op;
-  return count;
-}
+using Outcome = test::Compiled;
 
 // The extension document's kernel, verbatim.
 constexpr char kSample[] = R"(
@@ -170,37 +137,16 @@ TEST_CASE("compile: the document's sample in every variant", "[compile]") {
   for (const auto profile : {gen::kProfile2023, gen::kProfile2026}) {
     for (const auto form : gen::form_names(profile)) {
       if (form == "bf16s") continue;  // only where the compiler knows the type
-      const Outcome outcome = compile(kSample, profile, form);
+      const Outcome outcome = test::compile_text(kSample, profile, form);
       INFO(profile << " " << form << "\n" << outcome.said);
       CHECK(outcome.ok);
     }
   }
 }
 
-TEST_CASE("compile: whole numbers in 16-bit arithmetic", "[compile]") {
-  const std::string head = R"(#version 450
-layout(binding = 0) buffer A { sfpvec4 a[]; };
-void main() {
-  int i = int(gl_GlobalInvocationID.x);
-  afpvec4 v = buffer_ld4(a, i + 1);
-)";
-  const std::string tail = "\n  buffer_st4(a, i, v);\n}\n";
-  for (const char* body :
-       {"  v = v + 123;", "  v = 2 * v - 1;", "  afp s = 0; v += s;", "  v = v * i;",
-        "  if (v.x == 1 && i == 1) v = v / 2;", "  v = v + -4;"}) {
-    const Outcome half = compile(head + body + tail, "ncnn-2023", "fp16sa");
-    INFO(body << "\n" << half.said);
-    CHECK(half.ok);
-  }
-  // An integer stays one where it is meant as one.
-  const Outcome wrong = compile(head + "  v = v + a;" + tail, "ncnn-2023", "fp16sa");
-  CHECK_FALSE(wrong.ok);
-  CHECK_THAT(wrong.said, ContainsSubstring("k.comp:6:"));
-}
-
 TEST_CASE("compile: images in every variant that has them, and in the others", "[compile]") {
   for (const auto form : gen::form_names(gen::kProfile2023)) {
-    const Outcome outcome = compile(kImages, gen::kProfile2023, form);
+    const Outcome outcome = test::compile_text(kImages, gen::kProfile2023, form);
     INFO(form << "\n" << outcome.said);
     CHECK(outcome.ok);
   }
@@ -216,7 +162,7 @@ TEST_CASE("compile: the edition of 2026 in every variant and integer form", "[co
   for (const auto form : gen::form_names(gen::kProfile2026)) {
     if (form == "bf16s") continue;
     for (const auto& defines : integers) {
-      const Outcome outcome = compile(kAll2026, gen::kProfile2026, form, defines);
+      const Outcome outcome = test::compile_text(kAll2026, gen::kProfile2026, form, defines);
       INFO(form << "\n" << outcome.said);
       CHECK(outcome.ok);
     }
@@ -237,15 +183,15 @@ void main() {
 }
 )";
   for (const auto form : {"fp16p", "fp16pa", "bf16p"}) {
-    const Outcome outcome = compile(text, gen::kProfile2026, form);
+    const Outcome outcome = test::compile_text(text, gen::kProfile2026, form);
     INFO(form << "\n" << outcome.said);
     REQUIRE(outcome.ok);
-    CHECK(count_ops(outcome.words, spv::OpAtomicCompareExchange) == 2);
-    CHECK(count_ops(outcome.words, spv::OpFConvert) == 0);
-    CHECK(count_ops(outcome.words, spv::OpExtInst) == 0);
+    CHECK(test::count_ops(outcome.words, spv::OpAtomicCompareExchange) == 2);
+    CHECK(test::count_ops(outcome.words, spv::OpFConvert) == 0);
+    CHECK(test::count_ops(outcome.words, spv::OpExtInst) == 0);
   }
-  CHECK(count_ops(compile(text, gen::kProfile2026, "fp16s").words, spv::OpAtomicCompareExchange) ==
-        0);
+  CHECK(test::count_ops(test::compile_text(text, gen::kProfile2026, "fp16s").words,
+                        spv::OpAtomicCompareExchange) == 0);
 }
 
 TEST_CASE("compile: a kernel's own struct sfpvec8 is the dialect's", "[compile]") {
@@ -258,7 +204,7 @@ layout(binding = 0) buffer A { sfpvec8 a[]; };
 void main() { buffer_st8(a, 0, buffer_ld8(a, 1)); bogus; }
 )";
   for (const auto form : gen::form_names(gen::kProfile2023)) {
-    const Outcome outcome = compile(text, gen::kProfile2023, form);
+    const Outcome outcome = test::compile_text(text, gen::kProfile2023, form);
     INFO(form);
     // What is blanked moves nothing.
     CHECK(outcome.said == "k.comp:7:51: error: 'bogus': undeclared identifier\n");
@@ -267,7 +213,7 @@ void main() { buffer_st8(a, 0, buffer_ld8(a, 1)); bogus; }
 
 TEST_CASE("compile: what must not compile says where and why", "[compile]") {
   const auto said = [](std::string_view text, bool strict = false) {
-    const Outcome outcome = compile(text, "ncnn-2023", "fp16s", {}, strict);
+    const Outcome outcome = test::compile_text(text, "ncnn-2023", "fp16s", {}, strict);
     CHECK_FALSE(outcome.ok);
     return outcome.said;
   };
@@ -286,22 +232,23 @@ TEST_CASE("compile: what must not compile says where and why", "[compile]") {
         "(strict)\n"
         "k.comp:4:10: error: 'a': stored values are touched through the dialect's functions only "
         "(strict)\n");
-  CHECK_THAT(compile("#version 450\nvoid main() {}\n", "ncnn-2026", "image").said,
+  CHECK_THAT(test::compile_text("#version 450\nvoid main() {}\n", "ncnn-2026", "image").said,
              ContainsSubstring("profile ncnn-2026 has no variant 'image'"));
-  CHECK_THAT(
-      compile("#version 450\nvoid main() {}\n", "ncnn-2023", "fp32", {{"NCNN_fp16_storage", "1"}})
-          .said,
-      ContainsSubstring("comes from the variant"));
+  CHECK_THAT(test::compile_text("#version 450\nvoid main() {}\n", "ncnn-2023", "fp32",
+                                {{"NCNN_fp16_storage", "1"}})
+                 .said,
+             ContainsSubstring("comes from the variant"));
 }
 
 TEST_CASE("compile: device macros that are known are 0 until somebody says", "[compile]") {
   const std::string_view text =
       "#version 450\n#if ncnn_subgroupSize >= 16 && ncnn_VK_KHR_cooperative_matrix\nbogus\n#endif\n"
       "void main() {}\n";
-  CHECK(compile(text, "ncnn-2026", "fp32").ok);
-  CHECK_FALSE(compile(text, "ncnn-2026", "fp32",
-                      {{"ncnn_subgroupSize", "32"}, {"ncnn_VK_KHR_cooperative_matrix", "2"}})
-                  .ok);
+  CHECK(test::compile_text(text, "ncnn-2026", "fp32").ok);
+  CHECK_FALSE(
+      test::compile_text(text, "ncnn-2026", "fp32",
+                         {{"ncnn_subgroupSize", "32"}, {"ncnn_VK_KHR_cooperative_matrix", "2"}})
+          .ok);
 }
 
 TEST_CASE("compile: the three forms of compile_spirv_module", "[compile]") {
@@ -371,9 +318,12 @@ TEST_CASE("compile: texts of any kind end in success or an error", "[compile]") 
     std::string text = round % 4 != 0 ? "#version 450\n" : "";
     for (unsigned n = random() % 40; n > 0; --n) text += words[random() % words.size()] + " ";
     const Outcome outcome =
-        compile(text, round % 2 ? "ncnn-2023" : "ncnn-2026", "fp16pa", {}, true);
+        test::compile_text(text, round % 2 ? "ncnn-2023" : "ncnn-2026", "fp16pa", {}, true);
     CHECK(outcome.ok == outcome.said.empty());
   }
-  CHECK_FALSE(compile(std::string("#version 450\n\0void main() {}", 28), "ncnn-2023", "fp32").ok);
-  CHECK_FALSE(compile("#version 450\n//" + std::string(10u << 20, 'x'), "ncnn-2023", "fp32").ok);
+  CHECK_FALSE(
+      test::compile_text(std::string("#version 450\n\0void main() {}", 28), "ncnn-2023", "fp32")
+          .ok);
+  CHECK_FALSE(
+      test::compile_text("#version 450\n//" + std::string(10u << 20, 'x'), "ncnn-2023", "fp32").ok);
 }
