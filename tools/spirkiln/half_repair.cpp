@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "number_type.hpp"
+#include "spirv_module.hpp"
 #include "token_text.hpp"
 
 namespace spirkiln::gen {
@@ -251,16 +252,18 @@ const Diagnostic* first_error(const FrontResult& result) {
   return nullptr;
 }
 
-// 64-bit floats that nobody asked for.
-bool has_stray_double(const FrontResult& result, const std::string& text) {
-  if (!result.ok) return false;
-  bool found = false;
+bool has_capability(const FrontResult& result, std::uint32_t capability) {
   // Capabilities come first in a module.
   for (std::size_t i = 5; i + 1 < result.words.size(); i += 2) {
     if ((result.words[i] & 0xffffu) != spv::OpCapability) break;
-    found = found || result.words[i + 1] == spv::CapabilityFloat64;
+    if (result.words[i + 1] == capability) return true;
   }
-  if (!found) return false;
+  return false;
+}
+
+// 64-bit floats that nobody asked for.
+bool has_stray_double(const FrontResult& result, const std::string& text) {
+  if (!result.ok || !has_capability(result, spv::CapabilityFloat64)) return false;
   for (const Token& t : tokenize(text)) {
     if (t.text == "double" || t.text.starts_with("dvec") || t.text.starts_with("dmat")) {
       return false;
@@ -272,20 +275,51 @@ bool has_stray_double(const FrontResult& result, const std::string& text) {
   return true;
 }
 
-}  // namespace
-
-FrontResult compile_with_repair(const std::string& text, const std::string& name,
-                                const Target& target, SourceStore& sources) {
-  FrontResult first = compile(text, name, target, sources);
-  const bool stray = has_stray_double(first, text);
-  if (first.ok && !stray) return first;
-  if (text.find(kPlainHalf) == std::string::npos && text.find(kExplicitHalf) == std::string::npos &&
-      text.find("GL_EXT_shader_16bit_storage") == std::string::npos) {
-    return first;
+// Constants of 16 bits in a module that may only store such values: it is not valid.
+bool has_stray_constant(const FrontResult& result) {
+  if (!result.ok || has_capability(result, spv::CapabilityFloat16)) return false;
+  const auto module = SpirvModule::parse(result.words);
+  if (!module.ok()) return false;
+  for (const auto& inst : module->instructions()) {
+    if (inst.op < spv::OpConstantTrue || inst.op > spv::OpSpecConstantOp) continue;
+    const auto* type = module->definition(inst.operands[0]);
+    if (type != nullptr && type->op == spv::OpTypeVector) {
+      type = module->definition(type->operands[1]);
+    }
+    if (type != nullptr && type->op == spv::OpTypeFloat && type->operands[1] == 16) return true;
   }
+  return false;
+}
+
+// What a 16-bit float is made of goes through a function of the dialect, so that it is no constant.
+FrontResult without_stray_constants(const std::string& text, const std::string& name,
+                                    const Target& target, SourceStore& sources) {
+  TokenText pieces(text);
+  for (std::size_t i = pieces.size(); i-- > 0;) {
+    const std::string_view function = pieces[i] == "float16_t" ? "spk_afp"
+                                      : pieces[i] == "f16vec2" ? "spk_afpvec2"
+                                      : pieces[i] == "f16vec4" ? "spk_afpvec4"
+                                                               : "";
+    if (function.empty() || pieces[i + 1] != "(") continue;
+    const auto arguments = pieces.arguments(i + 1);
+    if (arguments.size() == 1) pieces.wrap(arguments[0], function);
+  }
+  return compile(pieces.text(), name, target, sources);
+}
+
+bool has_half_types(const std::string& text) {
+  return text.find(kPlainHalf) != std::string::npos ||
+         text.find(kExplicitHalf) != std::string::npos ||
+         text.find("GL_EXT_shader_16bit_storage") != std::string::npos;
+}
+
+// `text` becomes what was compiled.
+FrontResult compile_converted(std::string& text, const std::string& name, const Target& target,
+                              SourceStore& sources) {
+  FrontResult first = compile(text, name, target, sources);
+  if ((first.ok && !has_stray_double(first, text)) || !has_half_types(text)) return first;
   Repair repair(text);
   Diagnostic last;
-  bool changed = false;
   std::size_t bytes = 0;
   for (int tries = 0; tries < kMaxTries && bytes < kMaxBytes; ++tries) {
     const std::string rows = repair.rows();
@@ -294,15 +328,24 @@ FrontResult compile_with_repair(const std::string& text, const std::string& name
     const Diagnostic* error = first_error(attempt);
     if (error == nullptr || *error == last || !repair.apply(*error)) break;
     last = *error;
-    changed = true;
   }
-  if (!changed && !stray && !first.ok) {
-    // The other extension alone may be all that it took.
-    FrontResult plain = compile(repair.text(), name, target, sources);
-    return plain.ok ? plain : first;
-  }
-  FrontResult result = compile(repair.text(), name, target, sources);
-  return result.ok || !first.ok ? result : first;
+  std::string converted = repair.text();
+  if (converted == text) return first;
+  FrontResult result = compile(converted, name, target, sources);
+  if (!result.ok && first.ok) return first;
+  text = std::move(converted);
+  return result;
+}
+
+}  // namespace
+
+FrontResult compile_with_repair(const std::string& text, const std::string& name,
+                                const Target& target, SourceStore& sources) {
+  std::string now = text;
+  FrontResult result = compile_converted(now, name, target, sources);
+  if (!has_half_types(text) || !has_stray_constant(result)) return result;
+  FrontResult other = without_stray_constants(now, name, target, sources);
+  return other.ok && !has_stray_constant(other) ? other : result;
 }
 
 }  // namespace spirkiln::gen

@@ -222,3 +222,16 @@ TEST_CASE("repair: a store or copy without its semicolon", "[repair]") {
   // Any other call needs its own.
   CHECK_FALSE(compile_body("f(s) i++;", profile, form).ok);
 }
+
+TEST_CASE("repair: 16-bit constants where 16 bits are for storage only", "[repair]") {
+  // Success includes SPIRV-Tools' word that the module is valid.
+  for (const auto profile : {gen::kProfile2023, gen::kProfile2026}) {
+    const auto compiled = compile_body(
+        "b1[0] = sfp(1); b1[1] = sfp(alpha); b4[0].y = sfp(2.0); b4[1] = sfpvec4(vec4(alpha)); "
+        "b1[2] = 3.0; b1[3] = alpha * 2;",
+        profile, "fp16s");
+    INFO(profile << "\n" << compiled.said);
+    REQUIRE(compiled.ok);
+    CHECK_FALSE(test::has_capability(compiled.words, spv::CapabilityFloat16));
+  }
+}
