@@ -37,12 +37,11 @@ float spk_afp(float v) { return v; }
 vec2 spk_afpvec2(vec2 v) { return v; }
 vec4 spk_afpvec4(vec4 v) { return v; }
 
-// A constructor takes values of other sizes too: one whose lanes are not as many indexes beyond
-// this, and a vector leaves no room for the 0. Neither makes an instruction.
-const int spk_lanes[1] = int[1](0);
+// A constructor of one value takes other sizes too. With zeros behind it that fill a larger type,
+// fewer lanes are not enough and more leave no room. The optimiser leaves the conversion.
 #define sfp2afp(v) vec2(v, 0.0).x
-#define sfp2afpvec2(v) (spk_lanes[(v).length() - 2], vec2(v))
-#define sfp2afpvec4(v) (spk_lanes[(v).length() - 4], vec4(v))
+#define sfp2afpvec2(v) vec4(v, 0.0, 0.0).xy
+#define sfp2afpvec4(v) mat2x4(v, 0.0, 0.0, 0.0, 0.0)[0]
 #define afp2sfp(v) float16_t(spk_afp(v))
 #define afp2sfpvec2(v) f16vec2(spk_afpvec2(v))
 #define afp2sfpvec4(v) f16vec4(spk_afpvec4(v))

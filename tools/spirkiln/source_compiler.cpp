@@ -11,6 +11,7 @@
 #include "forms.hpp"
 #include "half_repair.hpp"
 #include "macro_check.hpp"
+#include "parallel.hpp"
 #include "raw_access.hpp"
 #include "spirv_tools.hpp"
 #include "word_errors.hpp"
@@ -45,9 +46,7 @@ std::optional<std::string> check_define(const std::string& name, const std::stri
   return std::nullopt;
 }
 
-}  // namespace
-
-SourceOutcome compile_source(const SourceRequest& request, SourceStore& sources) {
+SourceOutcome compile_here(const SourceRequest& request, SourceStore& sources) {
   SourceOutcome out;
   const std::string name = request.source->path.string();
   const auto fail = [&](std::string text) {
@@ -127,6 +126,15 @@ SourceOutcome compile_source(const SourceRequest& request, SourceStore& sources)
   }
   out.words = std::move(words).value();
   out.ok = true;
+  return out;
+}
+
+}  // namespace
+
+SourceOutcome compile_source(const SourceRequest& request, SourceStore& sources) {
+  SourceOutcome out;
+  // For the stack that a loop's thread has.
+  parallel_for(1, 1, [&](std::size_t) { out = compile_here(request, sources); });
   return out;
 }
 
