@@ -150,6 +150,8 @@ class Rewriter {
   bool blame(Diagnostic& d, const SourceFile& file, std::string_view text, const Fits& fits) const {
     for (unsigned up = 0; up < kMaxLinesUp && up < d.line; ++up) {
       const std::string_view line = line_of(file.text, d.line - up);
+      // Another statement ends here.
+      if (up > 0 && line.find(';') != std::string_view::npos) return false;
       const auto row = tokenize(line);
       for (const Token& t : row) {
         if (t.kind != TokenKind::kName || !fits(t.text)) continue;
@@ -159,8 +161,6 @@ class Rewriter {
             signature.empty() ? std::string(text) : fmt::format(fmt::runtime(text), signature));
         return true;
       }
-      // Another statement ends here.
-      if (up > 0 && line.find(';') != std::string_view::npos) return false;
     }
     return false;
   }
@@ -173,6 +173,18 @@ class Rewriter {
     blame(d, file, text, [&](std::string_view word) { return word == name; });
   }
 
+  static bool constructs(std::string_view line) {
+    const auto row = tokenize(line);
+    for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+      const bool type = row[i].text.find("vec") != std::string_view::npos ||
+                        row[i].text.find("mat") != std::string_view::npos;
+      if (type && row[i].text.find('_') == std::string_view::npos && row[i + 1].text == "(") {
+        return true;
+      }
+    }
+    return false;
+  }
+
   // What stands in no line of the kernel came out of a macro.
   void inner_token(Diagnostic& d, const SourceFile& file, const Parts& parts) const {
     const std::string token(parts.token);
@@ -180,7 +192,8 @@ class Rewriter {
                         parts.rest.find("cannot convert") != std::string::npos ||
                         parts.rest.find("cannot construct") != std::string::npos ||
                         parts.rest.find("wrong operand types") != std::string::npos ||
-                        parts.rest.find("not enough data") != std::string::npos;
+                        parts.rest.find("not enough data") != std::string::npos ||
+                        parts.rest.find("too many arguments") != std::string::npos;
     std::string text = misfit ? "these arguments do not fit {}" : std::string(parts.rest);
     if (!misfit) {
       // Kept as it is, braces too.
@@ -188,9 +201,12 @@ class Rewriter {
       for (const char c : text) plain += c == '{' ? "{{" : c == '}' ? "}}" : std::string(1, c);
       text = std::move(plain);
     }
+    // A load without 16-bit arithmetic is a constructor, unless the kernel's line has its own.
+    const bool load = token == "constructor" && !constructs(line_of(file.text, d.line));
     blame(d, file, text, [&](std::string_view word) {
       return !words_.signature(word).empty() &&
-             (words_.brings_in(word, token) || (token == "assign" && words_.brings_in(word, "=")));
+             (words_.brings_in(word, token) || (token == "assign" && words_.brings_in(word, "=")) ||
+              (load && (words_.brings_in(word, "vec2") || words_.brings_in(word, "mat2x4"))));
     });
   }
 
