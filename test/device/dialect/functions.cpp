@@ -341,7 +341,6 @@ Trial make_trial(const Function& f, const Variant& v, std::uint32_t dims, std::s
   const std::uint32_t extra = dims == 0 ? kExtraLanes : 0;
   const Codec from = codec_of(f.from, v);
   Trial t;
-  t.option = option_of(v);
   t.lanes = lanes;
   t.codec = codec_of(f.to, v);
   t.exact = f.path == Path::kBits || f.path == Path::kInteger ||

@@ -75,7 +75,6 @@ Codec codec_of(Side side, const Variant& variant);
 
 struct Trial {
   Job job;  // without words until it is compiled
-  Option option;
   std::string text;
   std::uint32_t lanes = 0;            // that are moved
   std::vector<std::uint32_t> before;  // lanes of the source, and some behind them

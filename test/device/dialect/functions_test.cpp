@@ -38,18 +38,29 @@ struct Count {
   std::size_t executed = 0;  // of those; the others have the words and data of one of these
 };
 
-void add_trials(std::span<const Function> functions, const Variant& v, std::uint32_t dims,
-                std::vector<Trial>* trials) {
+struct Plan {
+  const Function* function;
+  const Variant* variant;
+  std::uint32_t dims;
+  std::size_t index;
+};
+
+void add_plans(std::span<const Function> functions, const Variant& v, std::uint32_t dims,
+               std::vector<Plan>* plans) {
   std::size_t index = 0;
   for (const Function& f : functions) {
-    if (exists(f, v)) trials->push_back(make_trial(f, v, dims, index++));
+    if (exists(f, v)) plans->push_back({&f, &v, dims, index++});
   }
 }
 
-void run_all(std::vector<Trial> trials, Count* count) {
-  std::vector<Compiled> compiled(trials.size());
-  in_parallel(trials.size(), [&](std::size_t i) {
-    compiled[i] = try_compile(trials[i].option, trials[i].text, "kernel.comp");
+void run_all(const std::vector<Plan>& plans, Count* count) {
+  conversions();
+  std::vector<Trial> trials(plans.size());
+  std::vector<Compiled> compiled(plans.size());
+  in_parallel(plans.size(), [&](std::size_t i) {
+    const Plan& p = plans[i];
+    trials[i] = make_trial(*p.function, *p.variant, p.dims, p.index);
+    compiled[i] = try_compile(option_of(*p.variant), trials[i].text, "kernel.comp");
   });
   std::vector<Job> jobs;
   std::map<std::vector<std::uint32_t>, std::size_t> by_words;
@@ -108,12 +119,17 @@ std::vector<std::vector<Variant>> families() {
 
 }  // namespace
 
+TEST_CASE("options choose the variant of that name", "[dialect]") {
+  for (const Variant& v : variants()) CHECK(variant_name(option_of(v)) == v.name);
+  for (const Variant& v : integer_variants()) CHECK(variant_name(option_of(v)) == v.name);
+}
+
 TEST_CASE("functions of buffers and workgroup memory", "[dialect]") {
   Count count;
   for (const auto& family : families()) {
-    std::vector<Trial> trials;
-    for (const Variant& v : family) add_trials(buffer_functions(), v, 0, &trials);
-    run_all(std::move(trials), &count);
+    std::vector<Plan> plans;
+    for (const Variant& v : family) add_plans(buffer_functions(), v, 0, &plans);
+    run_all(plans, &count);
   }
   say("buffer functions", count);
 }
@@ -121,13 +137,13 @@ TEST_CASE("functions of buffers and workgroup memory", "[dialect]") {
 TEST_CASE("functions of images", "[dialect]") {
   Count count;
   for (const auto& family : families()) {
-    std::vector<Trial> trials;
+    std::vector<Plan> plans;
     for (const Variant& v : family) {
       for (std::uint32_t dims = 1; dims <= 3; ++dims) {
-        add_trials(image_functions(), v, dims, &trials);
+        add_plans(image_functions(), v, dims, &plans);
       }
     }
-    run_all(std::move(trials), &count);
+    run_all(plans, &count);
   }
   say("image functions", count);
 }
@@ -135,9 +151,9 @@ TEST_CASE("functions of images", "[dialect]") {
 TEST_CASE("functions of integers", "[dialect]") {
   Count count;
   for (const Variant& v : integer_variants()) {
-    std::vector<Trial> trials;
-    add_trials(integer_functions(), v, 0, &trials);
-    run_all(std::move(trials), &count);
+    std::vector<Plan> plans;
+    add_plans(integer_functions(), v, 0, &plans);
+    run_all(plans, &count);
   }
   say("integer functions", count);
 }

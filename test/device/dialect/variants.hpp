@@ -37,7 +37,7 @@ const std::vector<Variant>& variants();
 // The forms of integers of 2026, beside fp32; one of packed ones beside packed floats too.
 const std::vector<Variant>& integer_variants();
 
-// What compile_spirv_module takes for it. Fails the test where the option names another variant.
+// What compile_spirv_module takes for it.
 Option option_of(const Variant& variant);
 
 struct Compiled {
@@ -62,6 +62,7 @@ struct Conversions {
   bool excess = false;
   bool operator==(const Conversions&) const = default;
 };
+// May fail the test, so the first call is not for a thread of in_parallel.
 const Conversions& conversions();
 
 }  // namespace spirkiln::test
