@@ -8,6 +8,7 @@
 #include <set>
 
 #include "forms.hpp"
+#include "manifest_rules.hpp"
 
 namespace spirkiln::gen {
 namespace {
@@ -92,6 +93,11 @@ Result<Expansion> expand(const KernelManifest& kernel) {
         out.pruned.push_back({v.name, "acc-afp-requires-fp16-arithmetic"});
         continue;
       }
+      if (const Rule* rule = forbidding_rule(kernel, form, values)) {
+        out.pruned.push_back({v.name, fmt::format("{} ({}:{})", rule->reason, rule->position.file,
+                                                  rule->position.line)});
+        continue;
+      }
       if (!names.insert(v.name).second) {
         Diagnostic d = kernel.position;
         d.text = fmt::format("two variants would be called '{}'; rename an axis or value", v.name);
@@ -99,6 +105,17 @@ Result<Expansion> expand(const KernelManifest& kernel) {
       }
       out.variants.push_back(std::move(v));
     }
+  }
+  // The runtime takes the values of the first variant for the defaults.
+  for (std::size_t i = 0; i < kernel.axes.size() && !out.variants.empty(); ++i) {
+    const auto& [axis, value] = out.variants.front().axis_values[i];
+    if (value == kernel.axes[i].default_value) continue;
+    Diagnostic d = kernel.position;
+    d.text = fmt::format(
+        "the rules of '{}' leave out {} = {}, its default, in the first variant that "
+        "is left, '{}'; choose another default or order",
+        kernel.name, axis, kernel.axes[i].default_value, out.variants.front().name);
+    return Error{ErrorCode::kInvalidArgument, to_string(d)};
   }
   return out;
 }

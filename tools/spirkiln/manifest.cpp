@@ -13,6 +13,7 @@
 #include "device_macros.hpp"
 #include "forms.hpp"
 #include "macro_check.hpp"
+#include "manifest_rules.hpp"
 
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
@@ -51,10 +52,13 @@ class Parser {
       fail(e.source(), std::string(e.description()));
       return result();
     }
+    read_defaults(root);
     for (const auto& [key, node] : root) {
+      if (key.str() == "defaults") continue;
       if (key.str() != "kernel") {
         fail(key.source(),
-             fmt::format("unknown key '{}'; a manifest holds [[kernel]] entries", key.str()));
+             fmt::format("unknown key '{}'; a manifest holds [[kernel]] entries and [defaults]",
+                         key.str()));
         continue;
       }
       const toml::array* kernels = node.as_array();
@@ -127,10 +131,10 @@ class Parser {
   }
 
   void read_kernel(const toml::table& table) {
-    KernelManifest kernel;
+    KernelManifest kernel = defaults_;
     kernel.position = at(table.source());
-    std::vector<std::string> order;
     const toml::node* order_node = nullptr;
+    std::vector<std::string> order;
     for (const auto& [key, node] : table) {
       const std::string_view name = key.str();
       if (name == "name") {
@@ -145,32 +149,12 @@ class Parser {
         if (kernel.source.find('\\') != std::string::npos) {
           fail(node.source(), "'source' separates folders with '/'");
         }
-      } else if (name == "profile") {
-        kernel.profile = string_value(key, node);
-        if (node.is_string() && form_names(kernel.profile).empty()) {
-          fail(node.source(),
-               fmt::format("unknown profile '{}'; known: ncnn-2023, ncnn-2026", kernel.profile));
-        }
-      } else if (name == "variants") {
-        read_variants(key, node, kernel.variants);
       } else if (name == "order") {
         read_variants(key, node, order);
         order_node = &node;
-      } else if (name == "optimise") {
-        read_optimise(key, node, kernel);
-      } else if (name == "target") {
-        read_target(key, node, kernel);
-      } else if (name == "strict") {
-        const auto* strict = node.as_boolean();
-        if (strict == nullptr) fail(node.source(), "'strict' must be true or false");
-        kernel.strict = strict == nullptr || strict->get();
-      } else if (name == "defines") {
-        read_defines(key, node, kernel);
-      } else if (name == "axes") {
-        read_axes(key, node, kernel);
-      } else if (name == "device") {
-        read_device(key, node, kernel);
-      } else {
+      } else if (name == "excludes" || name == "requires") {
+        // Below, when all axes are known.
+      } else if (!read_shared_key(key, node, kernel)) {
         fail(key.source(), fmt::format("unknown key '{}' in [[kernel]]", name));
       }
     }
@@ -182,7 +166,64 @@ class Parser {
     order_variants(kernel, order, order_node);
     std::sort(kernel.axes.begin(), kernel.axes.end(),
               [](const Axis& a, const Axis& b) { return a.name < b.name; });
+    for (const auto& [key, node] : table) {
+      if (key.str() != "excludes" && key.str() != "requires") continue;
+      read_rules(key, node, file_.path.string(), kernel,
+                 [this](const toml::source_region& where, std::string text) {
+                   fail(where, std::move(text));
+                 });
+    }
     manifest_.kernels.push_back(std::move(kernel));
+  }
+
+  // What [[kernel]] and [defaults] have in common. False for any other key.
+  bool read_shared_key(const toml::key& key, const toml::node& node, KernelManifest& kernel) {
+    const std::string_view name = key.str();
+    if (name == "profile") {
+      kernel.profile = string_value(key, node);
+      if (node.is_string() && form_names(kernel.profile).empty()) {
+        fail(node.source(),
+             fmt::format("unknown profile '{}'; known: ncnn-2023, ncnn-2026", kernel.profile));
+      }
+    } else if (name == "variants") {
+      kernel.variants.clear();
+      read_variants(key, node, kernel.variants);
+    } else if (name == "optimise") {
+      read_optimise(key, node, kernel);
+    } else if (name == "target") {
+      read_target(key, node, kernel);
+    } else if (name == "strict") {
+      const auto* strict = node.as_boolean();
+      if (strict == nullptr) fail(node.source(), "'strict' must be true or false");
+      kernel.strict = strict == nullptr || strict->get();
+    } else if (name == "defines") {
+      read_defines(key, node, kernel);
+    } else if (name == "axes") {
+      read_axes(key, node, kernel);
+    } else if (name == "device") {
+      read_device(key, node, kernel);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  // [defaults]: what each kernel of the file begins with.
+  void read_defaults(const toml::table& root) {
+    const toml::node* node = root.get("defaults");
+    if (node == nullptr) return;
+    const toml::table* table = node->as_table();
+    if (table == nullptr) {
+      fail(node->source(), "'defaults' must be a table: [defaults]");
+      return;
+    }
+    for (const auto& [key, value] : *table) {
+      if (key.str() == "order") {
+        read_variants(key, value, default_order_);
+      } else if (!read_shared_key(key, value, defaults_)) {
+        fail(key.source(), fmt::format("unknown key '{}' in [defaults]", key.str()));
+      }
+    }
   }
 
   void read_variants(const toml::key& key, const toml::node& node, std::vector<std::string>& out) {
@@ -211,7 +252,15 @@ class Parser {
     if (kernel.variants.empty()) kernel.variants.assign(kVariants.begin(), kVariants.end());
     if (order_node == nullptr) {
       std::vector<std::string> sorted;
-      for (std::string_view v : kVariants) {
+      // The file's order where it has all of them.
+      std::vector<std::string> known(kVariants.begin(), kVariants.end());
+      const bool fits =
+          std::all_of(kernel.variants.begin(), kernel.variants.end(), [&](const std::string& v) {
+            return std::find(default_order_.begin(), default_order_.end(), v) !=
+                   default_order_.end();
+          });
+      if (fits) known = default_order_;
+      for (const std::string& v : known) {
         if (std::find(kernel.variants.begin(), kernel.variants.end(), v) != kernel.variants.end()) {
           sorted.emplace_back(v);
         }
@@ -280,7 +329,7 @@ class Parser {
     for (const auto& [name, value] : *table) {
       std::string text;
       if (check_macro(name) && macro_value(value, text)) {
-        kernel.defines.emplace(std::string(name.str()), std::move(text));
+        kernel.defines.insert_or_assign(std::string(name.str()), std::move(text));
       }
     }
   }
@@ -314,6 +363,12 @@ class Parser {
     }
   }
 
+  // In the place of the default's of that name.
+  static void put_axis(KernelManifest& kernel, Axis axis) {
+    std::erase_if(kernel.axes, [&](const Axis& other) { return other.name == axis.name; });
+    kernel.axes.push_back(std::move(axis));
+  }
+
   void read_device_axis(const toml::key& key, const toml::node& node, KernelManifest& kernel) {
     Axis axis;
     axis.name = std::string(key.str());
@@ -339,7 +394,7 @@ class Parser {
     const bool has_zero =
         std::find(axis.values.begin(), axis.values.end(), "0") != axis.values.end();
     axis.default_value = has_zero ? "0" : axis.values.front();
-    kernel.axes.push_back(std::move(axis));
+    put_axis(kernel, std::move(axis));
   }
 
   void read_axes(const toml::key& key, const toml::node& node, KernelManifest& kernel) {
@@ -411,11 +466,13 @@ class Parser {
     if (kernel.defines.contains(axis.name)) {
       fail(axis_key.source(), fmt::format("'{}' is in 'defines' as well", axis.name));
     }
-    kernel.axes.push_back(std::move(axis));
+    put_axis(kernel, std::move(axis));
   }
 
   const SourceFile& file_;
   Manifest manifest_;
+  KernelManifest defaults_;
+  std::vector<std::string> default_order_;
   std::vector<Diagnostic> errors_;
 };
 

@@ -21,6 +21,18 @@ struct Axis {
   bool device = false;  // a macro of the dialect: what is 0 is not defined
 };
 
+// Axes, each with the values any of which will do. The dialect's own variants are "variant".
+using Condition = std::map<std::string, std::vector<std::string>>;
+
+// Where `when` holds, a point is left out, or must also fulfil `then`.
+struct Rule {
+  bool excludes = true;
+  Condition when;
+  Condition then;
+  std::string reason;
+  Diagnostic position;
+};
+
 struct KernelManifest {
   std::string name;
   std::string source;
@@ -32,6 +44,7 @@ struct KernelManifest {
   std::map<std::string, std::string> defines;
   std::vector<Axis> axes;    // sorted by name, the `acc` axis and those of [kernel.device] too
   bool device_auto = false;  // add an axis for each device macro that the kernel tests
+  std::vector<Rule> rules;   // in the order of the file, `excludes` first
   Diagnostic position;     // of the [[kernel]], for later messages; its text is empty
 };
 

@@ -65,6 +65,38 @@ TEST_CASE("expand: accumulators in fp16 only with fp16 arithmetic", "[expand]") 
   CHECK(e->pruned[0].rule == "acc-afp-requires-fp16-arithmetic");
 }
 
+TEST_CASE("expand: rules leave points out, and say why", "[expand]") {
+  const auto expand_text = [](const std::string& rules) {
+    const auto m = gen::parse_manifest(gen::SourceFile{
+        "m.toml",
+        "[[kernel]]\nname = \"k\"\nsource = \"k.comp\"\nvariants = [\"fp32\", \"fp16s\"]\n"
+        "[kernel.axes.TILE]\nvalues = [4, 8]\n[kernel.axes.WIDE]\nvalues = [0, 1]\n" +
+            rules,
+        0});
+    INFO((m.ok() ? "" : m.error().message));
+    REQUIRE(m.ok());
+    return gen::expand(m->kernels[0]);
+  };
+  auto e = expand_text(
+      "[[kernel.excludes]]\nwhen = { TILE = 8, variant = \"fp32\" }\nreason = \"too large\"\n"
+      "[[kernel.requires]]\nwhen = { WIDE = true }\nthen = { TILE = [8] }\nreason = \"narrow\"\n");
+  REQUIRE(e.ok());
+  CHECK(names(*e) ==
+        std::vector<std::string>{"k_fp16s", "k_fp16s_tile8", "k_fp16s_tile8_wide", "k"});
+  std::vector<std::string> pruned;
+  for (const auto& p : e->pruned) pruned.push_back(p.variant + ": " + p.rule);
+  CHECK(pruned == std::vector<std::string>{
+                      "k_fp16s_wide: narrow (m.toml:12)", "k_wide: narrow (m.toml:12)",
+                      "k_tile8: too large (m.toml:9)", "k_tile8_wide: too large (m.toml:9)"});
+  // The runtime takes the defaults from the first variant.
+  e = expand_text("[[kernel.excludes]]\nwhen = { TILE = 4 }\nreason = \"r\"\n");
+  REQUIRE_FALSE(e.ok());
+  CHECK_THAT(
+      e.error().message,
+      ContainsSubstring("m.toml:1:1: error: the rules of 'k' leave out TILE = 4, its default, "
+                        "in the first variant that is left, 'k_fp16s_tile8'"));
+}
+
 TEST_CASE("expand: a product without bound and equal names are errors", "[expand]") {
   std::vector<gen::Axis> many;
   for (char c = 'A'; c <= 'Z'; ++c) many.push_back({std::string(1, c), {"0", "1", "2"}, "0"});

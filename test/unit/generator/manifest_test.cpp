@@ -126,6 +126,97 @@ TEST_CASE("manifest: each mistake is one error at its place", "[manifest]") {
   }
 }
 
+TEST_CASE("manifest: kernels begin with the defaults and override them", "[manifest]") {
+  auto m = parse(R"([defaults]
+strict = false
+optimise = "size"
+variants = ["fp32", "fp16s"]
+order = ["fp32", "fp16s"]
+defines = { N = 3, M = 4 }
+[defaults.axes.TILE]
+values = [4, 8]
+[[kernel]]
+name = "a"
+source = "a.comp"
+[[kernel]]
+name = "b"
+source = "b.comp"
+strict = true
+variants = ["fp16s"]
+defines = { N = 5 }
+[kernel.axes.TILE]
+values = [1, 2]
+[kernel.axes.WIDE]
+values = [0, 1]
+[[kernel]]
+name = "c"
+source = "c.comp"
+variants = ["fp16p", "fp32"]
+)");
+  INFO((m.ok() ? "" : m.error().message));
+  REQUIRE(m.ok());
+  REQUIRE(m->kernels.size() == 3);
+  const auto& a = m->kernels[0];
+  CHECK_FALSE(a.strict);
+  CHECK(a.optimise == gen::Optimise::kSize);
+  CHECK(a.variants == std::vector<std::string>{"fp32", "fp16s"});
+  CHECK(a.axes.size() == 1);
+  const auto& b = m->kernels[1];
+  CHECK(b.strict);
+  CHECK(b.optimise == gen::Optimise::kSize);
+  CHECK(b.variants == std::vector<std::string>{"fp16s"});
+  CHECK(b.defines == std::map<std::string, std::string>{{"M", "4"}, {"N", "5"}});
+  REQUIRE(b.axes.size() == 2);
+  CHECK(b.axes[0].values == std::vector<std::string>{"1", "2"});
+  // The file's order does not know fp16p; the dialect's does.
+  CHECK(m->kernels[2].variants == std::vector<std::string>{"fp16p", "fp32"});
+}
+
+TEST_CASE("manifest: mistakes in defaults and rules", "[manifest]") {
+  const std::string head =
+      "[[kernel]]\nname = \"k\"\nsource = \"k\"\naxes = { A = { values = [1, 2] } }\n";
+  struct Case {
+    std::string text;
+    std::string expected;
+  };
+  const Case cases[] = {
+      {"defaults = 1\n" + head, "m.toml:1:12: error: 'defaults' must be a table"},
+      {"[defaults]\nname = \"k\"\n" + head, "m.toml:2:1: error: unknown key 'name' in [defaults]"},
+      {"[defaults]\nstrict = 2\n" + head, "m.toml:2:10: error: 'strict' must be true or false"},
+      {head + "excludes = 1\n",
+       "m.toml:5:12: error: 'excludes' must be written as [[kernel.exclud"},
+      {head + "[[kernel.excludes]]\nwhen = { A = 1 }\n",
+       "m.toml:5:1: error: [[kernel.excludes]] without 'reason'"},
+      {head + "[[kernel.excludes]]\nreason = \"r\"\n",
+       "m.toml:5:1: error: [[kernel.excludes]] without 'when'"},
+      {head + "[[kernel.requires]]\nwhen = { A = 1 }\nreason = \"r\"\n",
+       "m.toml:5:1: error: [[kernel.requires]] without 'then'"},
+      {head + "[[kernel.excludes]]\nwhen = { A = 1 }\nthen = { A = 1 }\nreason = \"r\"\n",
+       "m.toml:7:1: error: unknown key 'then'; a rule has 'when' and 'reason'"},
+      {head + "[[kernel.excludes]]\nwhen = { B = 1 }\nreason = \"r\"\n",
+       "m.toml:6:10: error: 'B' is no axis of 'k'; its axes are: variant, A"},
+      {head + "[[kernel.excludes]]\nwhen = { A = 3 }\nreason = \"r\"\n",
+       "m.toml:6:14: error: '3' is not among the values of 'A': 1, 2"},
+      {head + "[[kernel.excludes]]\nwhen = { variant = [\"fp64\"] }\nreason = \"r\"\n",
+       "m.toml:6:21: error: 'fp64' is not among the values of 'variant'"},
+      {head + "[[kernel.excludes]]\nwhen = { A = 1.5 }\nreason = \"r\"\n",
+       "m.toml:6:14: error: expected an integer"},
+      {head + "[[kernel.excludes]]\nwhen = { A = [] }\nreason = \"r\"\n",
+       "m.toml:6:14: error: a list of one or more values"},
+      {head + "[[kernel.excludes]]\nwhen = {}\nreason = \"r\"\n",
+       "m.toml:6:8: error: 'when' must be a table"},
+      {head + "[[kernel.excludes]]\nwhen = { A = 1 }\nreason = \"\"\n",
+       "m.toml:7:10: error: 'reason' must be one line of text"},
+  };
+  for (const Case& c : cases) {
+    INFO(c.text);
+    const auto m = parse(c.text);
+    REQUIRE_FALSE(m.ok());
+    CHECK_THAT(m.error().message, ContainsSubstring(c.expected));
+    CHECK(m.error().message.find('\n') == std::string::npos);
+  }
+}
+
 TEST_CASE("manifest: several mistakes are all reported, in order of place", "[manifest]") {
   const auto m = parse("[[kernel]]\nname = \"k\"\nzzz = 1\nsource = 2\naaa = 1\n");
   REQUIRE_FALSE(m.ok());

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "manifest_rules.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "device_axes.hpp"
+
+namespace spirkiln::gen {
+namespace {
+
+// The name of the axis that the dialect's own variants are.
+constexpr std::string_view kVariantAxis = "variant";
+
+std::optional<std::string> value_text(const toml::node& node) {
+  if (const auto* i = node.as_integer()) return fmt::format("{}", i->get());
+  if (const auto* b = node.as_boolean()) return b->get() ? "1" : "0";
+  if (const auto* s = node.as_string()) return s->get();
+  return std::nullopt;
+}
+
+// The values that an axis has; null for an axis that a kernel's text may still add.
+const std::vector<std::string>* values_of(const KernelManifest& kernel, std::string_view axis) {
+  if (axis == kVariantAxis) return &kernel.variants;
+  for (const Axis& own : kernel.axes) {
+    if (own.name == axis) return &own.values;
+  }
+  return nullptr;
+}
+
+std::string axis_names(const KernelManifest& kernel) {
+  std::string names(kVariantAxis);
+  for (const Axis& axis : kernel.axes) names += ", " + axis.name;
+  return names;
+}
+
+// { TILE = 8, variant = ["fp32", "fp16p"] }
+Condition read_condition(const toml::key& key, const toml::node& node, const KernelManifest& kernel,
+                         const FailAt& fail) {
+  Condition condition;
+  const toml::table* table = node.as_table();
+  if (table == nullptr || table->empty()) {
+    fail(node.source(),
+         fmt::format("'{}' must be a table of axes with a value or a list of values", key.str()));
+    return condition;
+  }
+  for (const auto& [axis, value] : *table) {
+    const auto* known = values_of(kernel, axis.str());
+    const bool may_come = kernel.device_auto && is_device_axis(axis.str());
+    if (known == nullptr && !may_come) {
+      fail(axis.source(), fmt::format("'{}' is no axis of '{}'; its axes are: {}", axis.str(),
+                                      kernel.name, axis_names(kernel)));
+      continue;
+    }
+    std::vector<const toml::node*> items;
+    if (const toml::array* list = value.as_array()) {
+      for (const toml::node& item : *list) items.push_back(&item);
+    } else {
+      items.push_back(&value);
+    }
+    if (items.empty()) fail(value.source(), "a list of one or more values is expected");
+    for (const toml::node* item : items) {
+      const auto text = value_text(*item);
+      if (!text) {
+        fail(item->source(), "expected an integer, a boolean or a string");
+      } else if (known != nullptr &&
+                 std::find(known->begin(), known->end(), *text) == known->end()) {
+        fail(item->source(), fmt::format("'{}' is not among the values of '{}': {}", *text,
+                                         axis.str(), fmt::join(*known, ", ")));
+      } else {
+        condition[std::string(axis.str())].push_back(*text);
+      }
+    }
+  }
+  return condition;
+}
+
+bool matches(const Condition& condition, const KernelManifest& kernel, const std::string& form,
+             const std::vector<std::string>& values) {
+  return std::all_of(condition.begin(), condition.end(), [&](const auto& entry) {
+    const auto& [name, wanted] = entry;
+    const std::string* is = name == kVariantAxis ? &form : nullptr;
+    for (std::size_t i = 0; i < kernel.axes.size() && is == nullptr; ++i) {
+      if (kernel.axes[i].name == name) is = &values[i];
+    }
+    return is != nullptr && std::find(wanted.begin(), wanted.end(), *is) != wanted.end();
+  });
+}
+
+}  // namespace
+
+void read_rules(const toml::key& key, const toml::node& node, const std::string& file,
+                KernelManifest& kernel, const FailAt& fail) {
+  const bool excludes = key.str() == "excludes";
+  const toml::array* rules = node.as_array();
+  if (rules == nullptr || !rules->is_array_of_tables()) {
+    fail(node.source(), fmt::format("'{0}' must be written as [[kernel.{0}]]", key.str()));
+    return;
+  }
+  for (const toml::node& item : *rules) {
+    const toml::table& table = *item.as_table();
+    const auto where = table.source();
+    Rule rule;
+    rule.excludes = excludes;
+    rule.position = {Severity::kError, file, where.begin.line, where.begin.column, {}};
+    for (const auto& [name, value] : table) {
+      if (name.str() == "when") {
+        rule.when = read_condition(name, value, kernel, fail);
+      } else if (name.str() == "then" && !excludes) {
+        rule.then = read_condition(name, value, kernel, fail);
+      } else if (name.str() == "reason") {
+        const auto* reason = value.as_string();
+        if (reason == nullptr || reason->get().empty() ||
+            reason->get().find('\n') != std::string::npos) {
+          fail(value.source(), "'reason' must be one line of text");
+        } else {
+          rule.reason = reason->get();
+        }
+      } else {
+        fail(name.source(), fmt::format("unknown key '{}'; a rule has 'when'{} and 'reason'",
+                                        name.str(), excludes ? "" : ", 'then'"));
+      }
+    }
+    for (const char* needed : {"when", "then", "reason"}) {
+      if (excludes && std::string_view(needed) == "then") continue;
+      if (!table.contains(needed)) {
+        fail(where, fmt::format("[[kernel.{}]] without '{}'", key.str(), needed));
+      }
+    }
+    kernel.rules.push_back(std::move(rule));
+  }
+}
+
+const Rule* forbidding_rule(const KernelManifest& kernel, const std::string& form,
+                            const std::vector<std::string>& values) {
+  for (const Rule& rule : kernel.rules) {
+    if (!matches(rule.when, kernel, form, values)) continue;
+    if (rule.excludes || !matches(rule.then, kernel, form, values)) return &rule;
+  }
+  return nullptr;
+}
+
+}  // namespace spirkiln::gen
