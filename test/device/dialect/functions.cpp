@@ -324,6 +324,8 @@ bool exists(const Function& f, const Variant& v) {
       return v.has_matrices();
     case Where::kNotTight:
       return !v.is_2026() || !v.packed || !v.defines.empty();
+    case Where::kMatrixOfEight:  // where it is a struct, it is for buffer_*8 alone
+      return v.has_matrices() || v.packed;
     case Where::kInt16:
       return v.int16_form != "storage" || !v.defines.empty();
     default:

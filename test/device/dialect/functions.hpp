@@ -46,7 +46,7 @@ enum class Path {
   kRound8,   // float to a whole number from -127 to 127
 };
 
-enum class Where { kEverywhere, kHalfArithmetic, kMatrices, kNotTight, kInt16, kFp32Only };
+enum class Where { kEverywhere, kHalfArithmetic, kMatrices, kNotTight, kInt16, kMatrixOfEight };
 
 struct Function {
   const char* name;
