@@ -25,6 +25,9 @@
 #endif
 #if NCNN_int8_storage
 #extension GL_EXT_shader_8bit_storage : require
+// Vulkan 1.0 modules keep storage buffers in the Uniform storage class, where bytes need a feature
+// that fewer devices have. The extension behind this comes with 8-bit storage.
+#pragma use_storage_buffer
 #endif
 #if NCNN_int8_arithmetic
 #extension GL_EXT_shader_explicit_arithmetic_types_int8 : require

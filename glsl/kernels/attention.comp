@@ -12,10 +12,11 @@
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 #include "epilogue.glsl"
+#include "tensor.glsl"
 
-layout(binding = 0) readonly buffer qkv_blob { sfpvec4 qkv_data[]; };
-layout(binding = 1) readonly buffer residual_blob { sfpvec4 residual_data[]; };
-layout(binding = 2) writeonly buffer out_blob { sfpvec4 out_data[]; };
+TENSOR_IN(0, qkv_data);
+TENSOR_IN(1, residual_data);
+TENSOR_OUT(2, out_data);
 
 // These size arrays, so they are constants and nothing else. local_size_x = heads * queries.
 layout(constant_id = 2) const uint heads = 8;
@@ -58,9 +59,9 @@ void main() {
   uint row = (base + min(query0 + slot, psc(len) - 1)) * qkv4;
   afpvec4 q[dim4];
   vec4 result[dim4];
-  afpvec4 a = buffer_ld4(qkv_data, row + c / 4);
+  afpvec4 a = tensor_ld4(qkv_data, row + c / 4);
   [[unroll]] for (uint d = 0; d < dim4; d++) {
-    afpvec4 b = buffer_ld4(qkv_data, row + min(c / 4 + d + 1, last));
+    afpvec4 b = tensor_ld4(qkv_data, row + min(c / 4 + d + 1, last));
     // Zeros behind the head's last channel make what keys have there count nothing.
     bvec4 real = lessThan(uvec4(d * 4) + uvec4(0, 1, 2, 3), uvec4(psc(dim)));
     q[d] = mix(afpvec4(0.0), shifted(a, b, c % 4), real);
@@ -78,9 +79,9 @@ void main() {
     [[unroll]] for (uint k = 0; k < block; k++) {
       row = (base + min(key0 + k, psc(len) - 1)) * qkv4;
       vec4 products = vec4(0.0);
-      a = buffer_ld4(qkv_data, row + ck / 4);
+      a = tensor_ld4(qkv_data, row + ck / 4);
       [[unroll]] for (uint d = 0; d < dim4; d++) {
-        afpvec4 b = buffer_ld4(qkv_data, row + min(ck / 4 + d + 1, last));
+        afpvec4 b = tensor_ld4(qkv_data, row + min(ck / 4 + d + 1, last));
         products += vec4(q[d] * shifted(a, b, ck % 4));
         a = b;
       }
@@ -96,9 +97,9 @@ void main() {
       row = (base + min(key0 + k, psc(len) - 1)) * qkv4;
       float weight = exp(score[k] - top);
       sum += weight;
-      a = buffer_ld4(qkv_data, row + cv / 4);
+      a = tensor_ld4(qkv_data, row + cv / 4);
       [[unroll]] for (uint d = 0; d < dim4; d++) {
-        afpvec4 b = buffer_ld4(qkv_data, row + min(cv / 4 + d + 1, last));
+        afpvec4 b = tensor_ld4(qkv_data, row + min(cv / 4 + d + 1, last));
         result[d] += vec4(afp(weight) * shifted(a, b, cv % 4));
         a = b;
       }
@@ -119,6 +120,6 @@ void main() {
     }
     uint o = (base + query0 + r) * out4 + first / 4;
     afpvec4 residual_value = load_residual(residual_data, o);
-    buffer_st4(out_data, o, epilogue(afpvec4(v), residual_value, p.e));
+    tensor_st4(out_data, o, epilogue(afpvec4(v), residual_value, p.e));
   }
 }

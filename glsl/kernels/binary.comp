@@ -6,11 +6,12 @@ layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 #include "grid.glsl"
 #include "epilogue.glsl"
+#include "tensor.glsl"
 
-layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
-layout(binding = 1) readonly buffer y_blob { sfpvec4 y_data[]; };
-layout(binding = 2) readonly buffer residual_blob { sfpvec4 residual_data[]; };
-layout(binding = 3) writeonly buffer out_blob { sfpvec4 out_data[]; };
+TENSOR_IN(0, x_data);
+TENSOR_IN(1, y_data);
+TENSOR_IN(2, residual_data);
+TENSOR_OUT(3, out_data);
 
 // 0: y has x's shape; 1: N x 1 x 1 x C; 2: 1 x 1 x 1 x C; 3: N x H x W x 1
 layout(constant_id = 2) const uint spread = 0;
@@ -38,8 +39,8 @@ void main() {
   } else if (spread == 3) {
     j = i / psc(c4);
   }
-  afpvec4 x = buffer_ld4(x_data, i);
-  afpvec4 y = buffer_ld4(y_data, j);
+  afpvec4 x = tensor_ld4(x_data, i);
+  afpvec4 y = tensor_ld4(y_data, j);
   if (spread == 3) y = y.xxxx;
   afpvec4 v;
   if (p.op == 0) v = x + y;
@@ -47,5 +48,5 @@ void main() {
   else if (p.op == 2) v = x * y;
   else v = x / y;
   afpvec4 r = load_residual(residual_data, i);
-  buffer_st4(out_data, i, epilogue(v, r, p.e));
+  tensor_st4(out_data, i, epilogue(v, r, p.e));
 }

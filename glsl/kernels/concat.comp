@@ -8,17 +8,18 @@ layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 #include "grid.glsl"
 #include "epilogue.glsl"
+#include "tensor.glsl"
 
-layout(binding = 0) readonly buffer x0_blob { sfpvec4 x0_data[]; };
-layout(binding = 1) readonly buffer x1_blob { sfpvec4 x1_data[]; };
-layout(binding = 2) readonly buffer x2_blob { sfpvec4 x2_data[]; };
-layout(binding = 3) readonly buffer x3_blob { sfpvec4 x3_data[]; };
-layout(binding = 4) readonly buffer x4_blob { sfpvec4 x4_data[]; };
-layout(binding = 5) readonly buffer x5_blob { sfpvec4 x5_data[]; };
-layout(binding = 6) readonly buffer x6_blob { sfpvec4 x6_data[]; };
-layout(binding = 7) readonly buffer x7_blob { sfpvec4 x7_data[]; };
-layout(binding = 8) readonly buffer residual_blob { sfpvec4 residual_data[]; };
-layout(binding = 9) writeonly buffer out_blob { sfpvec4 out_data[]; };
+TENSOR_IN(0, x0_data);
+TENSOR_IN(1, x1_data);
+TENSOR_IN(2, x2_data);
+TENSOR_IN(3, x3_data);
+TENSOR_IN(4, x4_data);
+TENSOR_IN(5, x5_data);
+TENSOR_IN(6, x6_data);
+TENSOR_IN(7, x7_data);
+TENSOR_IN(8, residual_data);
+TENSOR_OUT(9, out_data);
 
 layout(constant_id = 2) const uint inputs = 8;
 layout(constant_id = 3) const uint aligned = 0;  // 1: all channel counts are multiples of four
@@ -40,7 +41,7 @@ layout(push_constant) uniform parameter {
 #define FETCH(n, begin)                                                       \
   if (inputs > n && channel >= begin && channel < p.end##n) {                  \
     uint c = channel - begin;                                                 \
-    v = buffer_ld4(x##n##_data, pixel * ((p.end##n - begin + 3) / 4) + c / 4); \
+    v = tensor_ld4(x##n##_data, pixel * ((p.end##n - begin + 3) / 4) + c / 4); \
     lane = c % 4;                                                             \
   }
 
@@ -89,5 +90,5 @@ void main() {
     v.w = pick(u, lane);
   }
   afpvec4 r = load_residual(residual_data, i);
-  buffer_st4(out_data, i, epilogue(v, r, p.e));
+  tensor_st4(out_data, i, epilogue(v, r, p.e));
 }

@@ -10,13 +10,14 @@ layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 #include "grid.glsl"
 #include "mac.glsl"
 #include "epilogue.glsl"
+#include "tensor.glsl"
 
-layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
-layout(binding = 1) readonly buffer residual_blob { sfpvec4 residual_data[]; };
+TENSOR_IN(0, x_data);
+TENSOR_IN(1, residual_data);
 layout(binding = 2) readonly buffer weight_blob { sfpvec4 weight_data[]; };
 layout(binding = 3) readonly buffer scale_blob { vec4 scale_data[]; };
 layout(binding = 4) readonly buffer bias_blob { vec4 bias_data[]; };
-layout(binding = 5) writeonly buffer out_blob { sfpvec4 out_data[]; };
+TENSOR_OUT(5, out_data);
 
 layout(constant_id = 2) const uint h = 0;
 layout(constant_id = 3) const uint w = 0;
@@ -81,7 +82,7 @@ void main() {
         afpvec4 b3 = buffer_ld4(weight_data, b + psc(out4) * 3);
         b += psc(out4) * 4;
         [[unroll]] for (uint t = 0; t < TILE_W; t++) {
-          afpvec4 a = buffer_ld4(x_data, pixel[t] + c);
+          afpvec4 a = tensor_ld4(x_data, pixel[t] + c);
           a = inside[t] ? a : afpvec4(0.0);
           mac4(acc[t], a, b0, b1, b2, b3);
         }
@@ -96,6 +97,6 @@ void main() {
     uint i = (line * psc(outw) + x0 + t) * psc(out4) + o;
     afpvec4 r = load_residual(residual_data, i);
     afpvec4 v = afpvec4(vec4(acc[t]) * scale + bias);
-    buffer_st4(out_data, i, epilogue(v, r, p.e));
+    tensor_st4(out_data, i, epilogue(v, r, p.e));
   }
 }

@@ -16,13 +16,14 @@ layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 #include "mac.glsl"
 #include "epilogue.glsl"
+#include "tensor.glsl"
 
-layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
-layout(binding = 1) readonly buffer residual_blob { sfpvec4 residual_data[]; };
+TENSOR_IN(0, x_data);
+TENSOR_IN(1, residual_data);
 layout(binding = 2) readonly buffer weight_blob { sfpvec4 weight_data[]; };
 layout(binding = 3) readonly buffer scale_blob { vec4 scale_data[]; };
 layout(binding = 4) readonly buffer bias_blob { vec4 bias_data[]; };
-layout(binding = 5) writeonly buffer out_blob { sfpvec4 out_data[]; };
+TENSOR_OUT(5, out_data);
 
 layout(constant_id = 2) const uint rows = 0;  // output pixels; SCATTER: input pixels
 layout(constant_id = 3) const uint in4 = 0;   // vectors of an input pixel
@@ -130,7 +131,7 @@ void main() {
       for (uint k = 0; k < psc(in4); k++) {
         afpvec4 a[TILE_P];
         for (uint t = 0; t < TILE_P; t++) {
-          a[t] = buffer_ld4(x_data, row[t] + k);
+          a[t] = tensor_ld4(x_data, row[t] + k);
 #if WINDOW
           a[t] = inside[t] ? a[t] : afpvec4(0.0);
 #endif
@@ -173,7 +174,7 @@ void main() {
 #endif
         afpvec4 r = load_residual(residual_data, o);
         afpvec4 v = afpvec4(vec4(acc[t][j]) * scale + bias);
-        buffer_st4(out_data, o, epilogue(v, r, p.e));
+        tensor_st4(out_data, o, epilogue(v, r, p.e));
       }
     }
   }

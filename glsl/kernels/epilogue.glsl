@@ -54,4 +54,4 @@ afpvec4 epilogue(afpvec4 v, afpvec4 r, Epilogue e) {
 }
 
 // The residual's vector i; costs nothing where there is none.
-#define load_residual(buf, i) (residual != 0 ? buffer_ld4(buf, i) : afpvec4(0.0))
+#define load_residual(buf, i) (residual != 0 ? tensor_ld4(buf, i) : afpvec4(0.0))

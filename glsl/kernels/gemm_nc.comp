@@ -18,13 +18,14 @@ layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 #include "mac.glsl"
 #include "epilogue.glsl"
+#include "tensor.glsl"
 
-layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
-layout(binding = 1) readonly buffer residual_blob { sfpvec4 residual_data[]; };
+TENSOR_IN(0, x_data);
+TENSOR_IN(1, residual_data);
 layout(binding = 2) readonly buffer weight_blob { sfpvec4 weight_data[]; };
 layout(binding = 3) readonly buffer scale_blob { vec4 scale_data[]; };
 layout(binding = 4) readonly buffer bias_blob { vec4 bias_data[]; };
-layout(binding = 5) writeonly buffer out_blob { sfpvec4 out_data[]; };
+TENSOR_OUT(5, out_data);
 
 layout(constant_id = 2) const uint rows = 0;  // M
 layout(constant_id = 3) const uint k4 = 0;    // K in vectors
@@ -111,14 +112,14 @@ lfpvec4 fetch_a(uint l, uint i, uint m0, uint k0) {
   uint y = own_y[i] + ky * p.dilation_h;
   uint x = own_x[i] + (tap - ky * p.kw) * p.dilation_w;
   if (m >= psc(rows) || k >= psc(k4) || y >= p.h || x >= p.w) return lfpvec4(0);
-  return sfp2lfpvec4(x_data[((own_picture[i] + y) * p.w + x) * p.in4 + k - tap * p.in4]);
+  return tensor_local4(x_data, ((own_picture[i] + y) * p.w + x) * p.in4 + k - tap * p.in4);
 }
 #else
 lfpvec4 fetch_a(uint l, uint i, uint m0, uint k0) {
   uint m = m0 + (l + i * THREADS) / tile_k4;
   uint k = k0 + (l + i * THREADS) % tile_k4;
   if (m >= psc(rows) || k >= psc(k4)) return lfpvec4(0);
-  return sfp2lfpvec4(x_data[m * psc(k4) + k]);
+  return tensor_local4(x_data, m * psc(k4) + k);
 }
 #endif
 
@@ -227,7 +228,7 @@ void main() {
 #endif
       afpvec4 r = load_residual(residual_data, o);
       afpvec4 v = afpvec4(vec4(acc[i]) * scale + bias);
-      buffer_st4(out_data, o, epilogue(v, r, p.e));
+      tensor_st4(out_data, o, epilogue(v, r, p.e));
     }
   }
 }

@@ -7,12 +7,13 @@ layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 #include "row_reduce.glsl"
 #include "epilogue.glsl"
+#include "tensor.glsl"
 
-layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
-layout(binding = 1) readonly buffer residual_blob { sfpvec4 residual_data[]; };
+TENSOR_IN(0, x_data);
+TENSOR_IN(1, residual_data);
 layout(binding = 2) readonly buffer gamma_blob { vec4 gamma_data[]; };
 layout(binding = 3) readonly buffer beta_blob { vec4 beta_data[]; };
-layout(binding = 4) writeonly buffer out_blob { sfpvec4 out_data[]; };
+TENSOR_OUT(4, out_data);
 
 layout(constant_id = 2) const uint channels = 0;
 
@@ -31,21 +32,21 @@ void main() {
 
   float part = 0.0;
   for (uint c = gl_LocalInvocationID.x; c < c4; c += gl_WorkGroupSize.x) {
-    part += dot(vec4(buffer_ld4(x_data, base + c)), lane_mask(c, psc(channels)));
+    part += dot(vec4(tensor_ld4(x_data, base + c)), lane_mask(c, psc(channels)));
   }
   float mean = row_sum(part) / float(psc(channels));
 
   part = 0.0;
   for (uint c = gl_LocalInvocationID.x; c < c4; c += gl_WorkGroupSize.x) {
-    vec4 d = (vec4(buffer_ld4(x_data, base + c)) - mean) * lane_mask(c, psc(channels));
+    vec4 d = (vec4(tensor_ld4(x_data, base + c)) - mean) * lane_mask(c, psc(channels));
     part += dot(d, d);
   }
   float factor = inversesqrt(row_sum(part) / float(psc(channels)) + p.epsilon);
 
   for (uint c = gl_LocalInvocationID.x; c < c4; c += gl_WorkGroupSize.x) {
-    vec4 v = (vec4(buffer_ld4(x_data, base + c)) - mean) * factor;
+    vec4 v = (vec4(tensor_ld4(x_data, base + c)) - mean) * factor;
     afpvec4 y = afpvec4(v * gamma_data[c] + beta_data[c]);
     afpvec4 r = load_residual(residual_data, base + c);
-    buffer_st4(out_data, base + c, epilogue(y, r, p.e));
+    tensor_st4(out_data, base + c, epilogue(y, r, p.e));
   }
 }

@@ -6,10 +6,11 @@
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 #include "epilogue.glsl"
+#include "tensor.glsl"
 
 layout(binding = 0) readonly buffer sum_blob { vec4 sum_data[]; };
-layout(binding = 1) readonly buffer residual_blob { sfpvec4 residual_data[]; };
-layout(binding = 2) writeonly buffer out_blob { sfpvec4 out_data[]; };
+TENSOR_IN(1, residual_data);
+TENSOR_OUT(2, out_data);
 
 layout(constant_id = 2) const uint c4 = 0;
 
@@ -41,5 +42,5 @@ void main() {
   for (uint i = 1; i < Y; i++) sum += share_local[i * X + l];
   uint o = picture * psc(c4) + c;
   afpvec4 r = load_residual(residual_data, o);
-  buffer_st4(out_data, o, epilogue(afpvec4(sum * p.factor), r, p.e));
+  tensor_st4(out_data, o, epilogue(afpvec4(sum * p.factor), r, p.e));
 }

@@ -6,8 +6,9 @@
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 #include "grid.glsl"
+#include "tensor.glsl"
 
-layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
+TENSOR_IN(0, x_data);
 layout(binding = 1) writeonly buffer sum_blob { vec4 sum_data[]; };
 
 layout(constant_id = 0) const uint hw = 0;
@@ -31,7 +32,7 @@ void main() {
   uint last = min(first + p.piece, psc(hw));
   vec4 sum = vec4(0.0);
   for (uint i = first; i < last; i++) {
-    sum += vec4(buffer_ld4(x_data, (picture * psc(hw) + i) * psc(c4) + c));
+    sum += vec4(tensor_ld4(x_data, (picture * psc(hw) + i) * psc(c4) + c));
   }
   sum_data[id] = sum;
 }

@@ -6,10 +6,11 @@ layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 #include "grid.glsl"
 #include "epilogue.glsl"
+#include "tensor.glsl"
 
-layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
-layout(binding = 1) readonly buffer residual_blob { sfpvec4 residual_data[]; };
-layout(binding = 2) writeonly buffer out_blob { sfpvec4 out_data[]; };
+TENSOR_IN(0, x_data);
+TENSOR_IN(1, residual_data);
+TENSOR_OUT(2, out_data);
 
 layout(constant_id = 2) const uint h = 0;
 layout(constant_id = 3) const uint w = 0;
@@ -55,7 +56,7 @@ void main() {
     for (uint kx = 0; kx < p.kw; kx++) {
       uint ix = x0 + kx - p.pad_left;
       if (ix >= psc(w)) continue;
-      vec4 a = vec4(buffer_ld4(x_data, ((picture * psc(h) + iy) * psc(w) + ix) * psc(c4) + c));
+      vec4 a = vec4(tensor_ld4(x_data, ((picture * psc(h) + iy) * psc(w) + ix) * psc(c4) + c));
 #if AVERAGE
       v += a;
 #else
@@ -74,5 +75,5 @@ void main() {
 #endif
   uint o = line * psc(outw) * psc(c4) + i;
   afpvec4 r = load_residual(residual_data, o);
-  buffer_st4(out_data, o, epilogue(afpvec4(v), r, p.e));
+  tensor_st4(out_data, o, epilogue(afpvec4(v), r, p.e));
 }

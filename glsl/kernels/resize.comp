@@ -6,10 +6,11 @@ layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 #include "grid.glsl"
 #include "epilogue.glsl"
+#include "tensor.glsl"
 
-layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
-layout(binding = 1) readonly buffer residual_blob { sfpvec4 residual_data[]; };
-layout(binding = 2) writeonly buffer out_blob { sfpvec4 out_data[]; };
+TENSOR_IN(0, x_data);
+TENSOR_IN(1, residual_data);
+TENSOR_OUT(2, out_data);
 
 layout(constant_id = 2) const uint w = 0;
 layout(constant_id = 3) const uint c4 = 0;
@@ -33,5 +34,5 @@ void main() {
   uint source = (line / p.factor_h * psc(w) + x / p.factor_w) * psc(c4) + c;
   uint o = line * width + i;
   afpvec4 r = load_residual(residual_data, o);
-  buffer_st4(out_data, o, epilogue(buffer_ld4(x_data, source), r, p.e));
+  tensor_st4(out_data, o, epilogue(tensor_ld4(x_data, source), r, p.e));
 }

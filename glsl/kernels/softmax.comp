@@ -7,10 +7,11 @@ layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 #include "row_reduce.glsl"
 #include "epilogue.glsl"
+#include "tensor.glsl"
 
-layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
-layout(binding = 1) readonly buffer residual_blob { sfpvec4 residual_data[]; };
-layout(binding = 2) writeonly buffer out_blob { sfpvec4 out_data[]; };
+TENSOR_IN(0, x_data);
+TENSOR_IN(1, residual_data);
+TENSOR_OUT(2, out_data);
 
 layout(constant_id = 2) const uint channels = 0;
 
@@ -32,7 +33,7 @@ void main() {
   float sum = 0.0;
   for (uint c = gl_LocalInvocationID.x; c < c4; c += gl_WorkGroupSize.x) {
     vec4 mask = lane_mask(c, psc(channels));
-    vec4 v = mix(vec4(LOWEST), vec4(buffer_ld4(x_data, base + c)), notEqual(mask, vec4(0.0)));
+    vec4 v = mix(vec4(LOWEST), vec4(tensor_ld4(x_data, base + c)), notEqual(mask, vec4(0.0)));
     float m = max(top, max(max(v.x, v.y), max(v.z, v.w)));
     sum = sum * exp(top - m) + dot(exp(v - m), mask);
     top = m;
@@ -41,11 +42,11 @@ void main() {
   float factor = 1.0 / row_sum(sum * exp(top - row_top));
 
   for (uint c = gl_LocalInvocationID.x; c < c4; c += gl_WorkGroupSize.x) {
-    vec4 v = exp(vec4(buffer_ld4(x_data, base + c)) - row_top) * factor;
+    vec4 v = exp(vec4(tensor_ld4(x_data, base + c)) - row_top) * factor;
     afpvec4 r = load_residual(residual_data, base + c);
     afpvec4 y = epilogue(afpvec4(v), r, p.e);
     vec4 mask = lane_mask(c, psc(channels));
     y = mix(afpvec4(0.0), y, notEqual(mask, vec4(0.0)));
-    buffer_st4(out_data, base + c, y);
+    tensor_st4(out_data, base + c, y);
   }
 }

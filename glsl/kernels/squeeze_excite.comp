@@ -8,16 +8,17 @@ layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 #include "mac.glsl"
 #include "epilogue.glsl"
+#include "tensor.glsl"
 
-layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
-layout(binding = 1) readonly buffer residual_blob { sfpvec4 residual_data[]; };
+TENSOR_IN(0, x_data);
+TENSOR_IN(1, residual_data);
 layout(binding = 2) readonly buffer weight1_blob { sfpvec4 weight1_data[]; };
 layout(binding = 3) readonly buffer scale1_blob { vec4 scale1_data[]; };
 layout(binding = 4) readonly buffer bias1_blob { vec4 bias1_data[]; };
 layout(binding = 5) readonly buffer weight2_blob { sfpvec4 weight2_data[]; };
 layout(binding = 6) readonly buffer scale2_blob { vec4 scale2_data[]; };
 layout(binding = 7) readonly buffer bias2_blob { vec4 bias2_data[]; };
-layout(binding = 8) writeonly buffer out_blob { sfpvec4 out_data[]; };
+TENSOR_OUT(8, out_data);
 
 layout(constant_id = 2) const uint in4 = 0;
 layout(constant_id = 3) const uint mid4 = 0;
@@ -66,7 +67,7 @@ void main() {
   uint picture = gl_WorkGroupID.x;
   uint l = gl_LocalInvocationID.y * X + gl_LocalInvocationID.x;
   for (uint i = l; i < psc(in4); i += X * Y) {
-    x_local[i] = sfp2lfpvec4(x_data[picture * psc(in4) + i]);
+    x_local[i] = tensor_local4(x_data, picture * psc(in4) + i);
   }
   barrier();
   for (uint first = 0; first < psc(mid4); first += X) {
@@ -87,7 +88,7 @@ void main() {
       uint i = picture * psc(out4) + o;
       afpvec4 v = afpvec4(sum * scale2_data[o] + bias2_data[o]);
       afpvec4 r = load_residual(residual_data, i);
-      buffer_st4(out_data, i, epilogue(v, r, p.e));
+      tensor_st4(out_data, i, epilogue(v, r, p.e));
     }
   }
 }

@@ -6,8 +6,9 @@
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 #include "grid.glsl"
+#include "tensor.glsl"
 
-layout(binding = 0) readonly buffer x_blob { sfpvec4 x_data[]; };
+TENSOR_IN(0, x_data);
 layout(binding = 1) writeonly buffer out_blob { float out_data[]; };
 
 layout(constant_id = 0) const uint count = 0;     // vectors
@@ -25,7 +26,7 @@ void main() {
   uint pixel = i / c4;
   uint c = (i - pixel * c4) * 4;
   uint o = pixel * psc(channels) + c;
-  vec4 v = vec4(buffer_ld4(x_data, i));
+  vec4 v = vec4(tensor_ld4(x_data, i));
   uint real = psc(channels) - c;
   out_data[o] = v.x;
   if (real > 1) out_data[o + 1] = v.y;

@@ -47,4 +47,20 @@ std::uint32_t place_barriers(Program* program) {
   return count;
 }
 
+void place_images(Program* program) {
+  std::vector<bool> begun(program->buffers.size(), false);
+  for (const Copy& load : program->loads) begun[load.to] = true;
+  std::size_t barrier = 0;
+  for (std::size_t i = 0; i < program->steps.size(); ++i) {
+    Step& step = program->steps[i];
+    step.begins.clear();
+    if (step.barrier_before) barrier = i;
+    for (const Use& use : step.uses) {
+      if (!program->buffers[use.buffer].is_image() || begun[use.buffer]) continue;
+      begun[use.buffer] = true;
+      program->steps[barrier].begins.push_back(use.buffer);
+    }
+  }
+}
+
 }  // namespace spirkiln

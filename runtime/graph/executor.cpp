@@ -25,14 +25,6 @@ MemoryUse memory_use(Home home) {
   }
 }
 
-VkMemoryBarrier memory_barrier(VkAccessFlags from, VkAccessFlags to) {
-  VkMemoryBarrier barrier{};
-  barrier.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER;
-  barrier.srcAccessMask = from;
-  barrier.dstAccessMask = to;
-  return barrier;
-}
-
 }  // namespace
 
 Recording::~Recording() {
@@ -58,11 +50,12 @@ Executor::~Executor() {
 }
 
 Status Executor::reserve(Home home, std::uint64_t bytes) {
-  Buffer& block = blocks_[static_cast<std::size_t>(home)];
-  if (block.bytes() >= bytes) return Ok{};
+  if (bytes_of(home) >= bytes) return Ok{};
   ++generation_;
   // A little more than asked for where shapes seem to grow: each growth stales every recording.
-  if (block.bytes() != 0) bytes += bytes / 8;
+  if (bytes_of(home) != 0) bytes += bytes / 8;
+  if (home == Home::kImages) return image_memory_.allocate(device_, bytes);
+  Buffer& block = blocks_[static_cast<std::size_t>(home)];
   block.reset();  // before the new one is made: both together may not fit
   auto grown = Buffer::create(device_, bytes, memory_use(home));
   if (!grown) return std::move(grown).error();
@@ -80,13 +73,13 @@ Status Executor::reserve_for(const Program& program) {
 
 bool Executor::holds(const Program& program) const {
   for (std::size_t i = 0; i < kHomes; ++i) {
-    if (blocks_[i].bytes() < program.home_bytes[i]) return false;
+    if (bytes_of(static_cast<Home>(i)) < program.home_bytes[i]) return false;
   }
   return true;
 }
 
 std::uint64_t Executor::bytes() const {
-  std::uint64_t sum = 0;
+  std::uint64_t sum = image_memory_.bytes();
   for (const Buffer& b : blocks_) sum += b.bytes();
   return sum;
 }
@@ -137,10 +130,11 @@ Status Executor::write(Home home, std::uint64_t offset, std::uint64_t bytes,
   const VkBufferCopy copy{0, offset, bytes};
   f.vkCmdCopyBuffer(once.buffer_, staging->handle(), target.handle(), 1, &copy);
   const VkMemoryBarrier barrier = memory_barrier(
-      VK_ACCESS_TRANSFER_WRITE_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+      VK_ACCESS_TRANSFER_WRITE_BIT,
+      VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT);
   f.vkCmdPipelineBarrier(once.buffer_, VK_PIPELINE_STAGE_TRANSFER_BIT,
-                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &barrier, 0, nullptr, 0,
-                         nullptr);
+                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT, 0,
+                         1, &barrier, 0, nullptr, 0, nullptr);
   r = f.vkEndCommandBuffer(once.buffer_);
   if (r != VK_SUCCESS) return device_->error("vkEndCommandBuffer", r);
   return submit_and_wait(once.buffer_);
@@ -149,14 +143,24 @@ Status Executor::write(Home home, std::uint64_t offset, std::uint64_t bytes,
 Status Executor::record_descriptors(const Program& program, Recording* recording,
                                     std::vector<VkDescriptorSet>* sets) {
   const DeviceFunctions& f = device_->f;
-  std::uint32_t bindings = 0;
-  for (const Step& step : program.steps) bindings += static_cast<std::uint32_t>(step.uses.size());
-  const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, std::max(bindings, 1u)};
+  // One of each kind, so that no size is 0.
+  std::array<VkDescriptorPoolSize, 3> sizes{{{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1},
+                                             {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 1},
+                                             {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 1}}};
+  std::size_t bindings = 0;
+  for (const Step& step : program.steps) {
+    for (const Use& use : step.uses) {
+      for (VkDescriptorPoolSize& size : sizes) {
+        if (size.type == descriptor_type(use.kind)) ++size.descriptorCount;
+      }
+    }
+    bindings += step.uses.size();
+  }
   VkDescriptorPoolCreateInfo pool{};
   pool.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
   pool.maxSets = static_cast<std::uint32_t>(program.steps.size());
-  pool.poolSizeCount = 1;
-  pool.pPoolSizes = &size;
+  pool.poolSizeCount = static_cast<std::uint32_t>(sizes.size());
+  pool.pPoolSizes = sizes.data();
   VkResult r = f.vkCreateDescriptorPool(device_->device, &pool, nullptr, &recording->descriptors_);
   if (r != VK_SUCCESS) return device_->error("vkCreateDescriptorPool", r);
   std::vector<VkDescriptorSetLayout> layouts;
@@ -170,20 +174,28 @@ Status Executor::record_descriptors(const Program& program, Recording* recording
   r = f.vkAllocateDescriptorSets(device_->device, &alloc, sets->data());
   if (r != VK_SUCCESS) return device_->error("vkAllocateDescriptorSets", r);
 
-  std::vector<VkDescriptorBufferInfo> infos;
+  std::vector<VkDescriptorBufferInfo> buffers;
+  std::vector<VkDescriptorImageInfo> images;
   std::vector<VkWriteDescriptorSet> writes;
-  infos.reserve(bindings);  // the writes point into it
+  buffers.reserve(bindings);  // the writes point into both
+  images.reserve(bindings);
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     for (const Use& use : program.steps[i].uses) {
       const ProgramBuffer& b = program.buffers[use.buffer];
-      infos.push_back({block(b.home).handle(), b.offset, b.bytes});
       VkWriteDescriptorSet w{};
       w.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET;
       w.dstSet = (*sets)[i];
       w.dstBinding = use.binding;
       w.descriptorCount = 1;
-      w.descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
-      w.pBufferInfo = &infos.back();
+      w.descriptorType = descriptor_type(use.kind);
+      if (b.is_image()) {
+        const VkImageView view = recording->images_[use.buffer]->view();
+        images.push_back({VK_NULL_HANDLE, view, VK_IMAGE_LAYOUT_GENERAL});
+        w.pImageInfo = &images.back();
+      } else {
+        buffers.push_back({block(b.home).handle(), b.offset, b.bytes});
+        w.pBufferInfo = &buffers.back();
+      }
       writes.push_back(w);
     }
   }
@@ -229,16 +241,14 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
   const VkMemoryBarrier between =
       memory_barrier(VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT,
                      VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+  record_loads(program, *recording);
   const Pipeline* bound = nullptr;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Step& step = program.steps[i];
     const Pipeline* pipeline = recording->pipelines_[i].get();
-    if (step.barrier_before || (profile && i > 0)) {
-      ++recording->barriers_;
-      f.vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                             VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1, &between, 0, nullptr, 0,
-                             nullptr);
-    }
+    const bool barrier = step.barrier_before || (profile && i > 0);
+    if (barrier) ++recording->barriers_;
+    record_barrier(barrier ? &between : nullptr, step.begins, *recording);
     if (pipeline != bound) {
       f.vkCmdBindPipeline(c, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline->handle);
       bound = pipeline;
@@ -258,16 +268,7 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
   VkMemoryBarrier to_host = memory_barrier(VK_ACCESS_SHADER_WRITE_BIT, VK_ACCESS_HOST_READ_BIT);
   VkPipelineStageFlags last_stage = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
   if (!program.copies.empty()) {
-    const VkMemoryBarrier to_copy =
-        memory_barrier(VK_ACCESS_SHADER_WRITE_BIT, VK_ACCESS_TRANSFER_READ_BIT);
-    f.vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT,
-                           0, 1, &to_copy, 0, nullptr, 0, nullptr);
-    for (const Copy& copy : program.copies) {
-      const ProgramBuffer& from = program.buffers[copy.from];
-      const ProgramBuffer& to = program.buffers[copy.to];
-      const VkBufferCopy region{from.offset, to.offset, from.bytes};
-      f.vkCmdCopyBuffer(c, block(from.home).handle(), block(to.home).handle(), 1, &region);
-    }
+    record_copies(program, *recording);
     to_host.srcAccessMask |= VK_ACCESS_TRANSFER_WRITE_BIT;
     last_stage |= VK_PIPELINE_STAGE_TRANSFER_BIT;
   }
@@ -292,6 +293,13 @@ Result<std::unique_ptr<Recording>> Executor::record(const Table& table, const Pr
   auto pipelines = device_->pipelines->get(table, requests);
   if (!pipelines) return std::move(pipelines).error();
   recording->pipelines_ = *std::move(pipelines);
+  for (const ProgramBuffer& b : program.buffers) {
+    auto& slot = recording->images_.emplace_back();
+    if (!b.is_image() || b.bytes == 0) continue;
+    auto image = Image::create(device_, b.image, image_memory_, b.offset);
+    if (!image) return std::move(image).error();
+    slot = *std::move(image);
+  }
   std::vector<VkDescriptorSet> sets;
   if (auto s = record_descriptors(program, recording.get(), &sets); !s) {
     return std::move(s).error();

@@ -10,10 +10,13 @@
 #include <memory>
 #include <vector>
 
+#include "graph/image.hpp"
 #include "graph/program.hpp"
 #include "loader/memory.hpp"
 
 namespace spirkiln {
+
+VkMemoryBarrier memory_barrier(VkAccessFlags from, VkAccessFlags to);
 
 // A program as a command buffer that can be submitted any number of times.
 class Recording {
@@ -31,6 +34,7 @@ class Recording {
   friend class Executor;
   std::shared_ptr<Device::State> device_;
   std::vector<std::shared_ptr<Pipeline>> pipelines_;
+  std::vector<std::unique_ptr<Image>> images_;  // of each buffer of the program; null: no image
   VkDescriptorPool descriptors_ = VK_NULL_HANDLE;
   VkCommandPool commands_ = VK_NULL_HANDLE;
   VkCommandBuffer buffer_ = VK_NULL_HANDLE;
@@ -76,16 +80,25 @@ class Executor {
 
  private:
   explicit Executor(std::shared_ptr<Device::State> device) : device_(std::move(device)) {}
+  std::uint64_t bytes_of(Home home) const {
+    return home == Home::kImages ? image_memory_.bytes() : block(home).bytes();
+  }
   const Buffer& block(Home home) const { return blocks_[static_cast<std::size_t>(home)]; }
   Status record_descriptors(const Program& program, Recording* recording,
                             std::vector<VkDescriptorSet>* sets);
+  // Between dispatches: `memory` where it is not null, and the images that begin, in one command.
+  void record_barrier(const VkMemoryBarrier* memory, const std::vector<std::uint32_t>& begin,
+                      const Recording& recording) const;
+  void record_loads(const Program& program, const Recording& recording) const;
+  void record_copies(const Program& program, const Recording& recording) const;
   Status record_commands(const Program& program, const std::vector<VkDescriptorSet>& sets,
                          bool profile, Recording* recording);
   Status read_times(Recording* recording, double* ms) const;
   Status submit_and_wait(VkCommandBuffer commands);
 
   std::shared_ptr<Device::State> device_;
-  std::array<Buffer, kHomes> blocks_;
+  std::array<Buffer, kHomes> blocks_;  // that of kImages stays empty
+  ImageMemory image_memory_;
   std::uint64_t generation_ = 1;
   VkFence fence_ = VK_NULL_HANDLE;
 };

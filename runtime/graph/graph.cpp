@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "graph/executor.hpp"
+#include "graph/image.hpp"
 #include "graph/kernel_runner.hpp"
 #include "graph/lru.hpp"
 #include "graph/plan.hpp"
@@ -56,7 +57,8 @@ struct Graph::State {
 
 Status Graph::State::upload_weights() {
   const DeviceCaps& caps = device.state()->caps;
-  weights = lay_out_weights(*model.state(), forms.front() == kFp32, caps.storage_alignment);
+  weights = lay_out_weights(*model.state(), forms.front().storage == table::Storage::kFp32,
+                            caps.storage_alignment);
   if (weights.bytes == 0) return Ok{};
   if (auto s = executor->reserve(Home::kWeights, weights.bytes); !s) return s;
   return executor->write(Home::kWeights, 0, weights.bytes, [&](std::span<std::byte> out) {
@@ -68,7 +70,8 @@ Result<Plan*> Graph::State::plan_for(const InputShape& shape, RunTimings* timing
   Plan* plan = plans.find(shape);
   const auto begin = Clock::now();
   if (plan == nullptr) {
-    auto planned = plan_graph(*model.state(), shape, table, device.state()->caps, forms, weights);
+    auto planned = plan_graph(*model.state(), shape, table, device.state()->caps, forms, weights,
+                              [&](const TensorImage& i) { return image_need(*device.state(), i); });
     if (!planned) return std::move(planned).error();
     plan = plans.insert(shape, Plan{*std::move(planned), nullptr});
   }
@@ -130,6 +133,8 @@ Result<std::shared_ptr<Graph::State>> Graph::State::create(const Device& device,
   if (auto s = state->upload_weights(); !s) return std::move(s).error();
   return state;
 }
+
+std::vector<std::string> variant_names() { return {form_names().begin(), form_names().end()}; }
 
 Result<Graph> Graph::create(const Device& device, const Model& model, const GraphOptions& options) {
   auto state = guarded([&] { return State::create(device, model, options); });

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "graph/half.hpp"
+#include "graph/image.hpp"
 
 namespace spirkiln {
 namespace {
@@ -57,7 +58,10 @@ Result<KernelRunner> KernelRunner::create(const Device& device, const Table& tab
 
 Result<KernelRunner::Outputs> KernelRunner::run(const Lowered& lowered, const Buffers& buffers) {
   const DeviceCaps& caps = device_.state()->caps;
-  ProgramBuilder builder(table_, caps, {form_});
+  ProgramBuilder builder(table_, caps, {form_}, [&](const TensorImage& image) {
+    return image_need(*device_.state(), image);
+  });
+  if (int8_) builder.set_int8(*int8_);
 
   // Read-only bytes lie one after the other in the weights block.
   std::vector<std::byte> fixed;
@@ -67,11 +71,29 @@ Result<KernelRunner::Outputs> KernelRunner::run(const Lowered& lowered, const Bu
     if (!bytes.empty()) std::memcpy(fixed.data() + offset, bytes.data(), bytes.size());
     return builder.add_weights(offset, bytes.size(), name);
   };
+  const std::uint32_t vector = vector_bytes(form_);
+  auto add_image = [&](const std::vector<std::byte>& bytes, const char* name) {
+    const std::uint32_t image = builder.add_tensor(bytes.size() / vector, name);
+    builder.add_load(add_fixed(bytes, name), image);
+    return image;
+  };
+  const bool images = form_.is_image();
   std::vector<std::uint32_t> inputs, consts;
-  for (const auto& b : buffers.inputs) inputs.push_back(add_fixed(b, "input"));
+  for (const auto& b : buffers.inputs) {
+    inputs.push_back(images ? add_image(b, "input") : add_fixed(b, "input"));
+  }
   for (const auto& b : buffers.consts) consts.push_back(add_fixed(b, "constant"));
   const std::uint32_t bytes_in = add_fixed(buffers.bytes_in, "picture bytes");
-  const std::uint32_t output = builder.add_buffer(Home::kDownload, buffers.output_bytes, "output");
+  // An image comes back whole, so that what was written behind the tensor's end shows.
+  std::uint64_t output_bytes = buffers.output_bytes;
+  std::uint32_t output_image = 0;
+  if (images && output_bytes > 0) {
+    const TensorImage image = tensor_image(output_bytes / vector, vector);
+    output_bytes = std::uint64_t{image.width} * image.height * vector;
+    output_image = add_image(std::vector<std::byte>(output_bytes, kFill), "output");
+  }
+  const std::uint32_t output = builder.add_buffer(Home::kDownload, output_bytes, "output");
+  if (images && output_bytes > 0) builder.add_copy(output_image, output);
   const std::uint32_t guard = builder.add_buffer(Home::kDownload, kGuardBytes, "guard");
   const std::uint32_t floats_out =
       builder.add_buffer(Home::kDownload, buffers.floats_out_bytes, "float output");
@@ -86,7 +108,7 @@ Result<KernelRunner::Outputs> KernelRunner::run(const Lowered& lowered, const Bu
         if (ref.index < consts.size()) return consts[ref.index];
         break;
       case BufferKind::kOutput:
-        return output;
+        return images ? output_image : output;
       case BufferKind::kBytesIn:
         return bytes_in;
       case BufferKind::kFloatsOut:
@@ -125,6 +147,7 @@ Result<KernelRunner::Outputs> KernelRunner::run(const Lowered& lowered, const Bu
     const ProgramBuffer& b = program->buffers[buffer];
     return mapped.subspan(b.offset, b.bytes);
   };
+  program->buffers[output].bytes = buffers.output_bytes;
   auto end_of = [&](std::uint32_t buffer) {
     return program->buffers[buffer].offset + program->buffers[buffer].bytes;
   };

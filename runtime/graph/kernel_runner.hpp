@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,16 +22,17 @@ std::vector<std::byte> as_bytes(std::span<const float> values);  // fp32 whateve
 
 class KernelRunner {
  public:
-  // Only variants of exactly this form are used.
+  // Only variants of exactly this form are used. With an image form the inputs and the output are
+  // images, which copies fill and read.
   static Result<KernelRunner> create(const Device& device, const Table& table, Form form);
 
   // Bytes as the kernels see them. Empty where the dispatches do not name the buffer.
   struct Buffers {
     std::vector<std::vector<std::byte>> inputs;  // kInput
     std::vector<std::vector<std::byte>> consts;  // kConst
-    std::vector<std::byte> bytes_in;             // kBytesIn
-    std::uint64_t output_bytes = 0;              // kOutput
-    std::uint64_t floats_out_bytes = 0;          // kFloatsOut
+    std::vector<std::byte> bytes_in;  // kBytesIn
+    std::uint64_t output_bytes = 0;  // kOutput
+    std::uint64_t floats_out_bytes = 0;  // kFloatsOut
   };
   struct Outputs {
     std::vector<std::byte> output;
@@ -40,9 +42,11 @@ class KernelRunner {
     std::vector<std::string> variants;  // that ran, in order of the dispatches
   };
   // Outputs and scratch hold 0xff bytes (NaN in every form) before the run, so what a kernel leaves
-  // out shows. Errors: as ProgramBuilder and Executor, and kInvalidArgument when a kernel wrote
-  // behind the end of an output.
+  // out shows; images of scratch hold anything. Errors: as ProgramBuilder and Executor, and
+  // kInvalidArgument when a kernel wrote behind the end of an output.
   Result<Outputs> run(const Lowered& lowered, const Buffers& buffers);
+  // How bytes are read from now on; else as selection chooses.
+  void set_int8(std::optional<table::Int8> int8) { int8_ = int8; }
 
  private:
   KernelRunner(const Device& device, const Table& table, Form form)
@@ -50,6 +54,7 @@ class KernelRunner {
   Device device_;
   Table table_;
   Form form_;
+  std::optional<table::Int8> int8_;
   std::unique_ptr<Executor> executor_;
 };
 

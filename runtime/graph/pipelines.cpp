@@ -45,7 +45,32 @@ PipelineStore::~PipelineStore() {
     f.vkDestroyPipelineLayout(device_.device, layout.layout, nullptr);
     f.vkDestroyDescriptorSetLayout(device_.device, layout.set, nullptr);
   }
+  if (sampler_ != VK_NULL_HANDLE) f.vkDestroySampler(device_.device, sampler_, nullptr);
   if (cache_ != VK_NULL_HANDLE) f.vkDestroyPipelineCache(device_.device, cache_, nullptr);
+}
+
+VkDescriptorType descriptor_type(table::BindingKind kind) {
+  switch (kind) {
+    case table::BindingKind::kStorageImage:
+      return VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
+    case table::BindingKind::kSampledImage:
+      return VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
+    default:
+      return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+  }
+}
+
+// Kernels fetch texels by their coordinates, so it decides nothing; but Vulkan wants one.
+Status PipelineStore::make_sampler() {
+  if (sampler_ != VK_NULL_HANDLE) return Ok{};
+  VkSamplerCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO;
+  info.addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
+  info.addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
+  info.addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
+  const VkResult r = device_.f.vkCreateSampler(device_.device, &info, nullptr, &sampler_);
+  if (r != VK_SUCCESS) return device_.error("vkCreateSampler", r);
+  return Ok{};
 }
 
 Result<PipelineStore::Layout> PipelineStore::layout_of(const Table& table,
@@ -56,18 +81,20 @@ Result<PipelineStore::Layout> PipelineStore::layout_of(const Table& table,
   for (const table::BindingEntry& b : bindings) {
     append(&key, &b.binding, sizeof b.binding);
     append(&key, &b.kind, sizeof b.kind);
-    if (b.set != 0 || b.kind != table::BindingKind::kStorageBuffer) {
-      return Error{ErrorCode::kUnsupported, "only storage buffers of set 0 can be bound, not set " +
-                                                std::to_string(b.set) + " binding " +
-                                                std::to_string(b.binding)};
+    if (b.set != 0 || b.kind == table::BindingKind::kUniformBuffer) {
+      return Error{ErrorCode::kUnsupported,
+                   "only storage buffers and images of set 0 can be bound, not set " +
+                       std::to_string(b.set) + " binding " + std::to_string(b.binding)};
     }
   }
   if (const auto it = layouts_.find(key); it != layouts_.end()) return it->second;
 
   std::vector<VkDescriptorSetLayoutBinding> list;
   for (const table::BindingEntry& b : bindings) {
-    list.push_back(
-        {b.binding, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, nullptr});
+    const bool sampled = b.kind == table::BindingKind::kSampledImage;
+    if (auto s = sampled ? make_sampler() : Ok{}; !s) return std::move(s).error();
+    list.push_back({b.binding, descriptor_type(b.kind), 1, VK_SHADER_STAGE_COMPUTE_BIT,
+                    sampled ? &sampler_ : nullptr});
   }
   const DeviceFunctions& f = device_.f;
   Layout layout;

@@ -38,6 +38,8 @@ struct Pipeline {
   VkDescriptorSetLayout set = VK_NULL_HANDLE;      // owned by the store
 };
 
+VkDescriptorType descriptor_type(table::BindingKind kind);
+
 struct PipelineStats {
   std::uint32_t created = 0;
   double create_ms = 0;  // wall time, all threads together
@@ -66,12 +68,14 @@ class PipelineStore {
     VkDescriptorSetLayout set = VK_NULL_HANDLE;
     VkPipelineLayout layout = VK_NULL_HANDLE;
   };
+  Status make_sampler();
   Result<Layout> layout_of(const Table& table, const table::BlobEntry& blob);
   Status create_pipeline(const Table& table, const PipelineRequest& request, Pipeline* pipeline);
   void drop_unused();
 
   Device::State& device_;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
+  VkSampler sampler_ = VK_NULL_HANDLE;  // part of every layout with a sampled image
   std::string path_;
   bool dirty_ = false;
   std::size_t saved_bytes_ = 0;  // size of the driver's data on disk

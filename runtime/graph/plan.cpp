@@ -11,14 +11,14 @@ constexpr std::uint32_t kNoBuffer = std::numeric_limits<std::uint32_t>::max();
 class Planner {
  public:
   Planner(const Model::State& model, std::vector<Dims> shapes, const Table& table,
-          const DeviceCaps& caps, const std::vector<Form>& forms, const WeightLayout& weights)
+          const DeviceCaps& caps, const std::vector<Form>& forms, const WeightLayout& weights,
+          const ImageNeeds& needs)
       : model_(model),
         shapes_(std::move(shapes)),
         traits_(traits_of(caps)),
         unified_memory_(caps.unified_memory),
-        vector_bytes_(vector_bytes(forms.front())),
         weights_(weights),
-        builder_(table, caps, forms),
+        builder_(table, caps, forms, needs),
         tensors_(model.tensors.size(), kNoBuffer),
         consts_(model.consts.size(), kNoBuffer) {}
 
@@ -69,8 +69,7 @@ class Planner {
   }
   std::uint32_t tensor(std::uint32_t t) {
     if (tensors_[t] == kNoBuffer) {
-      tensors_[t] =
-          builder_.add_buffer(Home::kArena, shapes_[t].vectors() * vector_bytes_, name_of(t));
+      tensors_[t] = builder_.add_tensor(shapes_[t].vectors(), name_of(t));
     }
     return tensors_[t];
   }
@@ -127,7 +126,6 @@ class Planner {
   std::vector<Dims> shapes_;
   DeviceTraits traits_;
   bool unified_memory_;
-  std::uint32_t vector_bytes_;
   const WeightLayout& weights_;
   ProgramBuilder builder_;
   std::vector<std::uint32_t> tensors_, consts_;  // buffers of the program
@@ -139,19 +137,22 @@ class Planner {
 Result<PlannedGraph> plan_graph(const Model::State& model, const InputShape& input,
                                 const Table& table, const DeviceCaps& caps,
                                 const std::vector<Form>& forms, const WeightLayout& weights,
-                                const Lowering& lowering) {
+                                const ImageNeeds& needs, const Lowering& lowering) {
   auto shapes = tensor_shapes(model, input);
   if (!shapes) return std::move(shapes).error();
-  return Planner(model, *std::move(shapes), table, caps, forms, weights).run(lowering);
+  return Planner(model, *std::move(shapes), table, caps, forms, weights, needs).run(lowering);
 }
 
 Result<std::vector<Form>> choose_forms(const std::string& variant, const DeviceCaps& caps) {
   if (!variant.empty()) {
     const auto form = form_from_name(variant);
     if (!form || form->storage > table::Storage::kFp16) {
-      return Error{
-          ErrorCode::kInvalidArgument,
-          "there is no variant \"" + variant + "\"; they are fp32, fp16p, fp16pa, fp16s, fp16sa"};
+      std::string names;
+      for (const std::string_view name : form_names()) {
+        names.append(names.empty() ? "" : ", ").append(name);
+      }
+      return Error{ErrorCode::kInvalidArgument,
+                   "there is no variant \"" + variant + "\"; they are " + names};
     }
     return std::vector<Form>{*form};
   }

@@ -31,11 +31,12 @@ struct PlannedGraph {
   std::vector<PlannedOutput> outputs;
 };
 
-// Errors: those of tensor_shapes, of lowering and of ProgramBuilder.
+// `needs` is asked where the forms are image forms. Errors: those of tensor_shapes, of lowering and
+// of ProgramBuilder.
 Result<PlannedGraph> plan_graph(const Model::State& model, const InputShape& input,
                                 const Table& table, const DeviceCaps& caps,
                                 const std::vector<Form>& forms, const WeightLayout& weights,
-                                const Lowering& lowering = {});
+                                const ImageNeeds& needs = {}, const Lowering& lowering = {});
 
 // Which variants a graph may use: exactly the one that is named, or where `variant` is empty the
 // device's best. Errors: kInvalidArgument for a name that is none.

@@ -24,11 +24,18 @@ DeviceTraits traits_of(const DeviceCaps& caps) {
   return t;
 }
 
-ProgramBuilder::ProgramBuilder(const Table& table, const DeviceCaps& caps, std::vector<Form> forms)
-    : table_(table), caps_(caps), forms_(std::move(forms)) {}
+ProgramBuilder::ProgramBuilder(const Table& table, const DeviceCaps& caps, std::vector<Form> forms,
+                               ImageNeeds needs)
+    : table_(table), caps_(caps), forms_(std::move(forms)), needs_(std::move(needs)) {}
 
 std::uint32_t ProgramBuilder::add_buffer(Home home, std::uint64_t bytes, std::string name) {
   program_.buffers.push_back({home, 0, bytes, std::move(name)});
+  return static_cast<std::uint32_t>(program_.buffers.size() - 1);
+}
+
+std::uint32_t ProgramBuilder::add_tensor(std::uint64_t vectors, std::string name) {
+  const std::uint64_t bytes = vectors * vector_bytes(forms_.front());
+  program_.buffers.push_back({Home::kArena, 0, bytes, std::move(name), vectors});
   return static_cast<std::uint32_t>(program_.buffers.size() - 1);
 }
 
@@ -46,7 +53,7 @@ Result<Selection> ProgramBuilder::select(const Dispatch& dispatch) {
     key.append("|").append(a.axis).append("=").append(a.value);
   }
   if (const auto it = selected_.find(key); it != selected_.end()) return it->second;
-  auto selection = select_blob(table_, {dispatch.kernel, forms_, axes}, caps_);
+  auto selection = select_blob(table_, {dispatch.kernel, forms_, axes, int8_}, caps_);
   if (selection) selected_.emplace(std::move(key), *selection);
   return selection;
 }
@@ -115,6 +122,14 @@ Status ProgramBuilder::check_limits(const Step& step, const std::string& at) con
   }
   for (const Use& use : step.uses) {
     const ProgramBuffer& b = program_.buffers[use.buffer];
+    if (b.is_image()) {
+      if (std::max(b.image.width, b.image.height) <= caps_.max_image_size) continue;
+      return Error{ErrorCode::kUnsupported,
+                   at + ": " + b.name + " is an image of " + std::to_string(b.image.width) + " x " +
+                       std::to_string(b.image.height) + " texels, the device allows " +
+                       std::to_string(caps_.max_image_size) +
+                       " along an axis. Use a smaller picture or batch, or a form with buffers"};
+    }
     if (b.bytes == 0) {
       return Error{ErrorCode::kInvalidArgument, at + ": buffer " + b.name + " has no bytes"};
     }
@@ -126,6 +141,28 @@ Status ProgramBuilder::check_limits(const Step& step, const std::string& at) con
                        " (maxStorageBufferRange). Use a smaller picture or batch"};
     }
   }
+  return Ok{};
+}
+
+// A tensor is what the first kernel that uses it declares; all others have to agree.
+Status ProgramBuilder::use_as(table::BindingKind kind, std::uint32_t buffer,
+                              const std::string& at) {
+  ProgramBuffer& b = program_.buffers[buffer];
+  if (kind == table::BindingKind::kStorageBuffer) {
+    if (b.is_image()) {
+      return Error{ErrorCode::kInvalidArgument,
+                   at + ": the kernel has " + b.name + " as a buffer, another one as an image"};
+    }
+    bound_as_buffer_.insert(buffer);
+    return Ok{};
+  }
+  if (b.is_image()) return Ok{};
+  if (b.vectors == 0 || b.home != Home::kArena || bound_as_buffer_.contains(buffer)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 at + ": the kernel wants " + b.name + " as an image, but it is a buffer"};
+  }
+  b.home = Home::kImages;
+  b.image = tensor_image(b.vectors, vector_bytes(forms_.front()));
   return Ok{};
 }
 
@@ -149,15 +186,17 @@ Status ProgramBuilder::add_step(const Dispatch& dispatch, const std::vector<std:
   }
   // A binding that the optimiser removed is missing from the reflection, and need not be bound.
   for (const table::BindingEntry& b : table_.bindings_of(blob)) {
-    if (b.set != 0 || b.kind != table::BindingKind::kStorageBuffer || b.binding >= buffers.size()) {
+    if (b.set != 0 || b.kind == table::BindingKind::kUniformBuffer || b.binding >= buffers.size()) {
       return Error{ErrorCode::kInvalidArgument,
                    at + ": set " + std::to_string(b.set) + " binding " + std::to_string(b.binding) +
-                       " is no storage buffer among the " + std::to_string(buffers.size()) +
-                       " that are bound"};
+                       " is no storage buffer or image among the " +
+                       std::to_string(buffers.size()) + " that are bound"};
     }
+    if (auto s = use_as(b.kind, buffers[b.binding], at); !s) return s;
     Use use;
     use.binding = b.binding;
     use.buffer = buffers[b.binding];
+    use.kind = b.kind;
     use.reads = (b.flags & table::kWriteOnly) == 0;
     use.writes = (b.flags & table::kReadOnly) == 0;
     step.uses.push_back(use);
@@ -174,6 +213,7 @@ Status ProgramBuilder::add(const Lowered& lowered, const Resolver& resolve,
   for (std::size_t i = 0; i < lowered.scratch_bytes.size(); ++i) {
     scratch.push_back(
         add_buffer(Home::kArena, lowered.scratch_bytes[i], node + " scratch " + std::to_string(i)));
+    program_.buffers.back().vectors = lowered.scratch_bytes[i] / 16;  // may be of fp32
   }
   for (const Dispatch& dispatch : lowered.dispatches) {
     std::vector<std::uint32_t> buffers;
@@ -195,26 +235,22 @@ Status ProgramBuilder::add(const Lowered& lowered, const Resolver& resolve,
   return Ok{};
 }
 
-Result<Program> ProgramBuilder::finish() {
-  constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
-  struct Life {
-    std::uint32_t first = kNever, last = 0;
-  };
-  // On a GPU a barrier costs more than most kernels: what is independent runs between the same two,
-  // and memory is reused only from one wave to the next, since reuse inside a wave would be a
-  // dependency of its own. On a CPU driver barriers are cheap and a small arena stays in its cache.
-  std::vector<std::uint32_t> time(program_.steps.size());
-  if (caps_.type == "cpu") {
-    std::iota(time.begin(), time.end(), 0u);
-  } else {
-    time = order_by_wave(&program_);
-  }
+// Steps between which what a buffer holds is needed.
+struct ProgramBuilder::Life {
+  static constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t first = kNever, last = 0;
+};
+
+Result<std::vector<ProgramBuilder::Life>> ProgramBuilder::lives(
+    const std::vector<std::uint32_t>& time) const {
   std::vector<Life> lives(program_.buffers.size());
+  for (const Copy& load : program_.loads) lives[load.to].first = 0;
   for (std::uint32_t i = 0; i < program_.steps.size(); ++i) {
     for (const Use& use : program_.steps[i].uses) {
       Life& life = lives[use.buffer];
       const ProgramBuffer& b = program_.buffers[use.buffer];
-      if (life.first == kNever && b.home == Home::kArena && !use.writes) {
+      const bool is_written = b.home == Home::kArena || b.home == Home::kImages;
+      if (life.first == Life::kNever && is_written && !use.writes) {
         return Error{ErrorCode::kInvalidArgument,
                      "kernel " + std::string(program_.steps[i].pipeline.kernel) + " reads " +
                          b.name + ", which nothing has written"};
@@ -225,34 +261,82 @@ Result<Program> ProgramBuilder::finish() {
   }
   for (const Copy& copy : program_.copies) {
     Life& life = lives[copy.from];
-    if (life.first == kNever) {
+    if (life.first == Life::kNever) {
       return Error{ErrorCode::kInvalidArgument,
                    program_.buffers[copy.from].name + " is copied, but nothing has written it"};
     }
     life.last = time.empty() ? 0 : time.back();
   }
+  return lives;
+}
+
+// Bytes of all images; `alignment` becomes what suits them all.
+Status ProgramBuilder::size_images(std::uint64_t* alignment) {
+  for (const Copy& load : program_.loads) {
+    ProgramBuffer& b = program_.buffers[load.to];
+    if (!b.is_image()) {
+      return Error{ErrorCode::kInvalidArgument,
+                   b.name + " is loaded, but no kernel has it as an image"};
+    }
+    b.image.copied = true;
+  }
+  for (const Copy& copy : program_.copies) program_.buffers[copy.from].image.copied = true;
+  for (ProgramBuffer& b : program_.buffers) {
+    if (!b.is_image()) continue;
+    if (!needs_) return Error{ErrorCode::kInvalidArgument, b.name + ": nothing sizes images here"};
+    auto need = needs_(b.image);
+    if (!need) return std::move(need).error();
+    b.bytes = need->bytes;
+    *alignment = std::max(*alignment, need->alignment);
+  }
+  return Ok{};
+}
+
+// The buffers of a home that is shared by lifetime.
+Status ProgramBuilder::place(Home home, const std::vector<Life>& lives, std::uint64_t alignment) {
   std::vector<ArenaItem> items;
   std::vector<std::size_t> owners;
   for (std::size_t i = 0; i < lives.size(); ++i) {
-    ProgramBuffer& b = program_.buffers[i];
-    if (b.home == Home::kArena) {
-      if (lives[i].first == kNever) continue;
-      items.push_back({b.bytes, lives[i].first, lives[i].last, 0});
-      owners.push_back(i);
-    } else if (b.home != Home::kWeights) {
-      std::uint64_t& end = program_.home_bytes[static_cast<std::size_t>(b.home)];
-      b.offset = end;
-      end += (b.bytes + caps_.storage_alignment - 1) / caps_.storage_alignment *
-             caps_.storage_alignment;
-    }
+    if (program_.buffers[i].home != home || lives[i].first == Life::kNever) continue;
+    items.push_back({program_.buffers[i].bytes, lives[i].first, lives[i].last, 0});
+    owners.push_back(i);
   }
-  auto total = pack_arena(items, caps_.storage_alignment);
+  auto total = pack_arena(items, alignment);
   if (!total) return std::move(total).error();
   for (std::size_t i = 0; i < items.size(); ++i) {
     program_.buffers[owners[i]].offset = items[i].offset;
   }
-  program_.home_bytes[static_cast<std::size_t>(Home::kArena)] = *total;
+  program_.home_bytes[static_cast<std::size_t>(home)] = *total;
+  return Ok{};
+}
+
+Result<Program> ProgramBuilder::finish() {
+  // On a GPU a barrier costs more than most kernels: what is independent runs between the same two,
+  // and memory is reused only from one wave to the next, since reuse inside a wave would be a
+  // dependency of its own. On a CPU driver barriers are cheap and a small arena stays in its cache.
+  std::vector<std::uint32_t> time(program_.steps.size());
+  if (caps_.type == "cpu") {
+    std::iota(time.begin(), time.end(), 0u);
+  } else {
+    time = order_by_wave(&program_);
+  }
+  const auto lives = this->lives(time);
+  if (!lives) return lives.error();
+  for (ProgramBuffer& b : program_.buffers) {
+    if (b.home != Home::kUpload && b.home != Home::kDownload) continue;
+    std::uint64_t& end = program_.home_bytes[static_cast<std::size_t>(b.home)];
+    b.offset = end;
+    end +=
+        (b.bytes + caps_.storage_alignment - 1) / caps_.storage_alignment * caps_.storage_alignment;
+  }
+  std::uint64_t image_alignment = 1;
+  if (auto s = size_images(&image_alignment); !s) return std::move(s).error();
+  if (auto s = place(Home::kArena, *lives, caps_.storage_alignment); !s) {
+    return std::move(s).error();
+  }
+  if (auto s = place(Home::kImages, *lives, image_alignment); !s) return std::move(s).error();
   place_barriers(&program_);
+  place_images(&program_);
   return std::move(program_);
 }
 

@@ -5,11 +5,14 @@
 
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "graph/dispatch.hpp"
 #include "graph/pipelines.hpp"
+#include "graph/tensor_image.hpp"
 #include "table/select.hpp"
 
 namespace spirkiln {
@@ -20,19 +23,25 @@ enum class Home : std::uint8_t {
   kWeights,   // device memory, the same for all plans
   kUpload,    // host memory that the device reads
   kDownload,  // host memory that the device writes
+  kImages,    // device memory for images alone, shared as the arena is
 };
-inline constexpr std::size_t kHomes = 4;
+inline constexpr std::size_t kHomes = 5;
 
 struct ProgramBuffer {
   Home home = Home::kArena;
   std::uint64_t offset = 0, bytes = 0;
   std::string name;  // for messages
+  // Vectors of a tensor, which is an image where its kernels want one; 0: always a buffer.
+  std::uint64_t vectors = 0;
+  TensorImage image{};
+  bool is_image() const { return image.width != 0; }
 };
 
 struct Use {
   std::uint32_t binding = 0;
   std::uint32_t buffer = 0;  // index into Program::buffers
   bool reads = true, writes = true;
+  table::BindingKind kind = table::BindingKind::kStorageBuffer;
 };
 
 struct Step {
@@ -42,15 +51,19 @@ struct Step {
   std::array<std::uint32_t, 3> groups{1, 1, 1};
   std::vector<Use> uses;
   bool barrier_before = false;
+  // Images whose contents begin here, before the step: they leave the layout UNDEFINED.
+  std::vector<std::uint32_t> begins;
 };
 
+// Of all bytes of a buffer. Where one of the two is an image, of the buffer's bytes as texels.
 struct Copy {
-  std::uint32_t from = 0, to = 0;  // buffers of the same size
+  std::uint32_t from = 0, to = 0;
 };
 
 struct Program {
   std::vector<ProgramBuffer> buffers;
   std::vector<Step> steps;
+  std::vector<Copy> loads;   // before the first step, into images
   std::vector<Copy> copies;  // after the last step
   std::array<std::uint64_t, kHomes> home_bytes{};  // kWeights stays 0: its owner knows
 };
@@ -59,13 +72,22 @@ struct Program {
 // writes bytes that one read. Gives the number of barriers.
 std::uint32_t place_barriers(Program* program);
 
+// Behind place_barriers: sets Step::begins. An image's contents begin where the last barrier before
+// its first use stands, so that its change of layout needs no barrier of its own: nothing between
+// the two touches its memory. Images that are loaded begin with the program.
+void place_images(Program* program);
+
 class ProgramBuilder {
  public:
-  // `forms`: which variants may be used, best first.
-  ProgramBuilder(const Table& table, const DeviceCaps& caps, std::vector<Form> forms);
+  // `forms`: which variants may be used, best first; all for the same storage. `needs` is asked
+  // where they are image forms.
+  ProgramBuilder(const Table& table, const DeviceCaps& caps, std::vector<Form> forms,
+                 ImageNeeds needs = {});
 
   // A buffer of the arena, of upload or of download memory; placed by finish().
   std::uint32_t add_buffer(Home home, std::uint64_t bytes, std::string name);
+  // A tensor in device memory: of the arena, or an image where the kernels that use it want one.
+  std::uint32_t add_tensor(std::uint64_t vectors, std::string name);
   // A buffer whose place in kWeights is known.
   std::uint32_t add_weights(std::uint64_t offset, std::uint64_t bytes, std::string name);
 
@@ -75,8 +97,12 @@ class ProgramBuilder {
   using Resolver = std::function<Result<std::uint32_t>(const BufferRef&)>;
   Status add(const Lowered& lowered, const Resolver& resolve, const std::string& node);
 
-  // Copies a buffer that lives to the end into another, behind all steps.
+  // Copies a buffer or image that lives to the end into another buffer, behind all steps.
   void add_copy(std::uint32_t from, std::uint32_t to) { program_.copies.push_back({from, to}); }
+  // Copies a buffer into a tensor that is an image, before all steps.
+  void add_load(std::uint32_t from, std::uint32_t to) { program_.loads.push_back({from, to}); }
+  // How bytes are read; else the table's first that the device may run. For tests.
+  void set_int8(table::Int8 int8) { int8_ = int8; }
 
   // Lifetimes, places, barriers. The builder is spent afterwards.
   Result<Program> finish();
@@ -88,10 +114,18 @@ class ProgramBuilder {
   Status set_specs(const Dispatch& dispatch, const table::BlobEntry& blob, const std::string& at,
                    Step* step);
   Status check_limits(const Step& step, const std::string& at) const;
+  Status use_as(table::BindingKind kind, std::uint32_t buffer, const std::string& at);
+  struct Life;
+  Result<std::vector<Life>> lives(const std::vector<std::uint32_t>& time) const;
+  Status size_images(std::uint64_t* alignment);
+  Status place(Home home, const std::vector<Life>& lives, std::uint64_t alignment);
 
   const Table& table_;
   const DeviceCaps& caps_;
   std::vector<Form> forms_;
+  ImageNeeds needs_;
+  std::optional<table::Int8> int8_;
+  std::set<std::uint32_t> bound_as_buffer_;
   std::map<std::string, Selection, std::less<>> selected_;
   Program program_;
 };

@@ -80,9 +80,11 @@ DeviceCaps Instance::query(VkPhysicalDevice device) const {
   caps.max_storage_images =
       std::min(l.maxPerStageDescriptorStorageImages, l.maxDescriptorSetStorageImages);
   caps.max_sampled_images =
-      std::min(l.maxPerStageDescriptorSampledImages, l.maxDescriptorSetSampledImages);
+      std::min({l.maxPerStageDescriptorSampledImages, l.maxDescriptorSetSampledImages,
+                l.maxPerStageDescriptorSamplers, l.maxDescriptorSetSamplers});
   caps.max_bound_sets = l.maxBoundDescriptorSets;
   caps.max_storage_range = l.maxStorageBufferRange;
+  caps.max_image_size = l.maxImageDimension2D;
   caps.storage_alignment = std::max<VkDeviceSize>(l.minStorageBufferOffsetAlignment, 16);
 
   char version[64];

@@ -63,9 +63,10 @@ struct DeviceCaps {
   std::uint32_t max_storage_buffers = 4;   // of one stage
   std::uint32_t max_uniform_buffers = 12;
   std::uint32_t max_storage_images = 4;
-  std::uint32_t max_sampled_images = 16;
+  std::uint32_t max_sampled_images = 16;  // each with a sampler of its own
   std::uint32_t max_bound_sets = 4;
   std::uint64_t max_storage_range = 1u << 27;
+  std::uint32_t max_image_size = 4096;  // texels of a 2D image along an axis
   std::uint64_t max_buffer_bytes = ~std::uint64_t{0};  // of one buffer, where the driver says
   std::uint64_t storage_alignment = 256;
   std::uint64_t device_local_bytes = 0;

@@ -46,6 +46,14 @@ namespace spirkiln {
   X(vkAllocateMemory)               \
   X(vkFreeMemory)                   \
   X(vkBindBufferMemory)             \
+  X(vkCreateImage)                  \
+  X(vkDestroyImage)                 \
+  X(vkGetImageMemoryRequirements)   \
+  X(vkBindImageMemory)              \
+  X(vkCreateImageView)              \
+  X(vkDestroyImageView)             \
+  X(vkCreateSampler)                \
+  X(vkDestroySampler)               \
   X(vkMapMemory)                    \
   X(vkUnmapMemory)                  \
   X(vkFlushMappedMemoryRanges)      \
@@ -76,6 +84,8 @@ namespace spirkiln {
   X(vkCmdDispatch)                  \
   X(vkCmdPipelineBarrier)           \
   X(vkCmdCopyBuffer)                \
+  X(vkCmdCopyBufferToImage)         \
+  X(vkCmdCopyImageToBuffer)         \
   X(vkCreateQueryPool)              \
   X(vkDestroyQueryPool)             \
   X(vkCmdResetQueryPool)            \

@@ -18,6 +18,11 @@ constexpr FormName kForms[] = {
     {kFp16pa, "fp16pa"},
     {kFp16s, "fp16s"},
     {kFp16sa, "fp16sa"},
+    {image_of(kFp32), "image"},
+    {image_of(kFp16p), "image_fp16p"},
+    {image_of(kFp16pa), "image_fp16pa"},
+    {image_of(kFp16s), "image_fp16s"},
+    {image_of(kFp16sa), "image_fp16sa"},
     {{Storage::kBf16Packed, Arithmetic::kFp32}, "bf16p"},
     {{Storage::kBf16, Arithmetic::kFp32}, "bf16s"},
 };
@@ -30,14 +35,22 @@ std::optional<std::string_view> axis_value(const Table& table, const VariantEntr
   return std::nullopt;
 }
 
+std::string int8_name(Int8 int8) {
+  static constexpr std::string_view kNames[] = {"none", "packed", "storage"};
+  const auto i = static_cast<std::size_t>(int8);
+  return i < std::size(kNames) ? std::string(kNames[i]) : std::to_string(i);
+}
+
 // Why the request does not mean this variant, or nothing. `first` holds the defaults.
 std::optional<std::string> not_asked_for(const Table& table, const VariantEntry& first,
                                          const VariantEntry& v, Form form,
                                          const SelectRequest& request) {
-  const Form has{v.storage, v.arithmetic};
+  const Form has = form_of(v);
   if (has != form) return "is " + form_name(has) + ", asked for is " + form_name(form);
-  if (v.resource != Resource::kBuffer) return "works on images, asked for are buffers";
-  if (v.int8 != Int8::kNone) return "works on int8, asked for are floats";
+  if (request.int8 && v.int8 != *request.int8) {
+    return "reads bytes as int8 " + int8_name(v.int8) + ", asked for is " +
+           int8_name(*request.int8);
+  }
   for (const AxisRequest& a : request.axes) {
     if (!axis_value(table, v, a.axis)) return "has no axis " + std::string(a.axis);
   }
@@ -92,6 +105,18 @@ std::optional<Form> form_from_name(std::string_view name) {
   return std::nullopt;
 }
 
+std::span<const std::string_view> form_names() {
+  // bf16 is named in tables, but no graph runs in it.
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> list;
+    for (const FormName& f : kForms) {
+      if (f.form.storage <= Storage::kFp16) list.push_back(f.name);
+    }
+    return list;
+  }();
+  return names;
+}
+
 std::uint32_t vector_bytes(Form form) { return form.storage == Storage::kFp32 ? 16 : 8; }
 
 Result<Selection> select_blob(const Table& table, const SelectRequest& request,
@@ -104,7 +129,7 @@ Result<Selection> select_blob(const Table& table, const SelectRequest& request,
   const auto variants = table.variants_of(*kernel);
   for (const Form form : request.forms) {
     for (const VariantEntry& v : variants) {
-      if (v.storage != form.storage || v.arithmetic != form.arithmetic) continue;
+      if (form_of(v) != form) continue;
       if (not_asked_for(table, variants.front(), v, form, request)) continue;
       if (missing_requirement(table, table.blobs()[v.blob], caps)) continue;
       return Selection{static_cast<std::uint32_t>(&v - table.variants().data()), v.blob};
@@ -120,7 +145,7 @@ std::vector<Candidate> candidates(const Table& table, const SelectRequest& reque
   if (kernel == nullptr) return all;
   const auto variants = table.variants_of(*kernel);
   for (const VariantEntry& v : variants) {
-    const Form has{v.storage, v.arithmetic};
+    const Form has = form_of(v);
     std::optional<std::string> why;
     if (std::find(request.forms.begin(), request.forms.end(), has) == request.forms.end()) {
       why = "is " + form_name(has);

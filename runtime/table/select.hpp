@@ -14,10 +14,13 @@
 
 namespace spirkiln {
 
-// Storage and arithmetic of the dialect, named as variants are: fp32, fp16p, fp16pa, fp16s, fp16sa.
+// What the dialect's variants differ in, named as they are: fp32, fp16p, fp16pa, fp16s, fp16sa, and
+// image, image_fp16p ... where tensors are images.
 struct Form {
   table::Storage storage = table::Storage::kFp32;
   table::Arithmetic arithmetic = table::Arithmetic::kFp32;
+  table::Resource resource = table::Resource::kBuffer;
+  bool is_image() const { return resource == table::Resource::kImage; }
   bool operator==(const Form&) const = default;
 };
 inline constexpr Form kFp32{table::Storage::kFp32, table::Arithmetic::kFp32};
@@ -26,8 +29,15 @@ inline constexpr Form kFp16pa{table::Storage::kFp16Packed, table::Arithmetic::kF
 inline constexpr Form kFp16s{table::Storage::kFp16, table::Arithmetic::kFp32};
 inline constexpr Form kFp16sa{table::Storage::kFp16, table::Arithmetic::kFp16};
 
+inline constexpr Form image_of(Form form) {
+  return {form.storage, form.arithmetic, table::Resource::kImage};
+}
+inline Form form_of(const table::VariantEntry& v) { return {v.storage, v.arithmetic, v.resource}; }
+
 std::string form_name(Form form);
 std::optional<Form> form_from_name(std::string_view name);
+// Names of all forms that graphs may be asked for.
+std::span<const std::string_view> form_names();
 // Bytes of one stored vector of four lanes.
 std::uint32_t vector_bytes(Form form);
 
@@ -42,6 +52,9 @@ struct SelectRequest {
   // The kernel's own axes that must have this value. The others have their defaults, which are the
   // values of the kernel's first variant in the table.
   std::span<const AxisRequest> axes;
+  // How bytes are read. Without a wish the first in the table that the device may run: all give the
+  // same numbers.
+  std::optional<table::Int8> int8 = std::nullopt;
 };
 
 struct Selection {

@@ -11,7 +11,7 @@ using model::Op;
 
 TEST_CASE("affine, with every activation", "[affine]") {
   if (!device()) SKIP("no Vulkan device");
-  for (const Dims& x : {Dims{1, 1, 1, 1}, Dims{2, 3, 5, 7}, Dims{1, 11, 13, 16}}) {
+  for (const Dims& x : {Dims{1, 1, 1, 1}, Dims{2, 3, 5, 7}, Dims{1, 11, 13, 16}, Dims{1, 53, 47, 5}}) {
     for (const Epilogues& e : epilogues(true)) {
       Maker make(800);
       Case c;
@@ -112,7 +112,7 @@ TEST_CASE("picture bytes become the input tensor", "[normalize]") {
     bytes[p * 4 + 3] = p % 3 == 0 ? 0 : p % 3 == 1 ? 255 : 1;
   auto lowered = lower_input(dims, scale, shift, device_traits());
   REQUIRE(lowered.ok());
-  for (Form form : kForms) {
+  for (Form form : forms_for("normalize", true)) {
     KernelRunner* r = runner(form);
     if (!r) continue;
     INFO(form_name(form));
@@ -120,12 +120,23 @@ TEST_CASE("picture bytes become the input tensor", "[normalize]") {
     buffers.bytes_in.resize(bytes.size());
     std::memcpy(buffers.bytes_in.data(), bytes.data(), bytes.size());
     buffers.output_bytes = dims.vectors() * vector_bytes(form);
+    r->set_int8(table::Int8::kNone);
     auto out = r->run(*lowered, buffers);
     if (!out) FAIL(out.error().message);
     note_run(*lowered, form);
+    // However the bytes are read, the numbers are the same.
+    for (const table::Int8 int8 : {table::Int8::kPacked, table::Int8::kStorage}) {
+      r->set_int8(int8);
+      auto other = r->run(*lowered, buffers);
+      if (!other && other.error().code == ErrorCode::kNoVariant) continue;
+      if (!other) FAIL(other.error().message);
+      note_run(*lowered, form, int8);
+      CHECK(other->output == out->output);
+    }
+    r->set_int8(std::nullopt);
     const auto got = from_storage(out->output, form);
     // One rounding when stored; half precision's is 2^-11, single precision's 2^-23 and a half.
-    const double eps = form == kFp32 ? 0x1p-22 : 0x1p-11;
+    const double eps = form.storage == table::Storage::kFp32 ? 0x1p-22 : 0x1p-11;
     bool right = true;
     for (std::uint64_t p = 0; p < dims.pixels(); p++) {
       for (std::uint32_t c = 0; c < 4; c++) {
@@ -143,12 +154,12 @@ TEST_CASE("picture bytes become the input tensor", "[normalize]") {
 TEST_CASE("a tensor becomes tight floats", "[unpack]") {
   if (!device()) SKIP("no Vulkan device");
   for (const Dims& dims : {Dims{1, 1, 1, 1}, Dims{2, 3, 5, 7}, Dims{1, 4, 9, 8}, Dims{1, 17, 13, 1},
-                           Dims{1, 1, 3, 6625}}) {
+                           Dims{1, 1, 3, 6625}, Dims{2, 41, 67, 3}}) {
     Maker make(1200);
     const oracle::Tensor t = make.tensor(dims);
     auto lowered = lower_output(dims, device_traits());
     REQUIRE(lowered.ok());
-    for (Form form : kForms) {
+    for (Form form : forms_for("unpack")) {
       KernelRunner* r = runner(form);
       if (!r) continue;
       INFO(form_name(form) << ", channels " << dims.c);

@@ -107,10 +107,11 @@ Session& session() {
 }
 
 // "gemm_nc fp16s DIRECT=1"
-std::string variant_key(std::string_view kernel, Form form,
-                        std::map<std::string, std::string> axes) {
+std::string variant_key(std::string_view kernel, Form form, table::Int8 int8,
+                        const std::map<std::string, std::string>& axes) {
   std::string key(kernel);
   key += " " + form_name(form);
+  if (int8 != table::Int8::kNone) key += int8 == table::Int8::kPacked ? " int8p" : " int8s";
   for (const auto& [axis, value] : axes) key += " " + axis + "=" + value;
   return key;
 }
@@ -210,13 +211,13 @@ KernelRunner* runner(Form form) {
   return slot.get();
 }
 
-void note_run(const Lowered& lowered, Form form) {
+void note_run(const Lowered& lowered, Form form, table::Int8 int8) {
   for (const Dispatch& d : lowered.dispatches) {
     const table::KernelEntry* kernel = table().find(d.kernel);
     REQUIRE(kernel != nullptr);
     auto axes = axes_of(table().variants_of(*kernel).front());  // the defaults
     for (const AxisChoice& a : d.axes) axes[std::string(a.axis)] = a.value;
-    session().ran.insert(variant_key(d.kernel, form, axes));
+    session().ran.insert(variant_key(d.kernel, form, int8, axes));
   }
 }
 
@@ -228,12 +229,22 @@ std::vector<std::string> variants_not_run() {
       continue;
     for (const table::VariantEntry& v : table().variants_of(k)) {
       if (missing_requirement(table(), table().blobs()[v.blob], device()->state()->caps)) continue;
-      const std::string key =
-          variant_key(table().string(k.name), {v.storage, v.arithmetic}, axes_of(v));
+      const std::string key = variant_key(table().string(k.name), form_of(v), v.int8, axes_of(v));
       if (!session().ran.contains(key)) missing.push_back(key);
     }
   }
   return missing;
+}
+
+std::vector<Form> forms_for(const std::string& name, bool all_images) {
+  static std::map<std::string, std::size_t> calls;
+  std::vector<Form> forms(std::begin(kForms), std::end(kForms));
+  if (all_images) {
+    forms.insert(forms.end(), std::begin(kImageForms), std::end(kImageForms));
+  } else {
+    forms.push_back(kImageForms[calls[name]++ % std::size(kImageForms)]);
+  }
+  return forms;
 }
 
 void check(const Case& c, const RunOptions& options) {
@@ -245,7 +256,9 @@ void check(const Case& c, const RunOptions& options) {
   if (!options.expected.empty()) CHECK(lowered->dispatches.back().kernel == options.expected);
   const oracle::Tensor want = oracle::run(c.node, c.inputs, c.consts, c.output);
 
-  for (Form form : kForms) {
+  std::string name(lowered->dispatches.back().kernel);
+  for (const AxisChoice& a : lowered->dispatches.back().axes) name.append(" ").append(a.value);
+  for (Form form : forms_for(name, options.all_images)) {
     KernelRunner* r = runner(form);
     if (r == nullptr) continue;
     KernelRunner::Buffers buffers;

@@ -9,6 +9,7 @@
 //   fp16p, fp16s    1 * 2^-10: single precision inside, rounded once (2^-11) when stored
 //   fp16pa, fp16sa  4 * 2^-10: each product, the narrowed sum, and up to four steps of the epilogue
 //                   are rounded by at most 2^-11 each
+//   image forms       as the same form with buffers: a texel has the storage's precision
 #pragma once
 
 #include <functional>
@@ -22,6 +23,11 @@
 namespace spirkiln::test {
 
 inline constexpr Form kForms[] = {kFp32, kFp16p, kFp16pa, kFp16s, kFp16sa};
+inline constexpr Form kImageForms[] = {image_of(kFp32), image_of(kFp16p), image_of(kFp16pa),
+                                       image_of(kFp16s), image_of(kFp16sa)};
+// The buffer forms, and in turn one image form for each call with the same name: a CPU driver
+// compiles every pipeline of theirs, too. All, where `all_images`.
+std::vector<Form> forms_for(const std::string& name, bool all_images = false);
 
 // A node with its data, as doubles that every form can hold exactly (whole multiples of 2^-10).
 struct Case {
@@ -63,6 +69,7 @@ struct RunOptions {
   std::string expected;  // kernel that must have run
   std::function<void(Lowered*)> edit;
   double extra_factor = 1;
+  bool all_images = false;  // every image form, for kernels of few cases
 };
 // One check a form; skips forms that the device cannot run.
 void check(const Case& c, const RunOptions& options);
@@ -75,8 +82,9 @@ DeviceTraits gpu_traits();  // as if the device were no CPU driver
 DeviceTraits plain_cpu_traits();  // a CPU driver whose subgroup size fits no kernel
 
 KernelRunner* runner(Form form);
-// Remembers that a kernel ran in this form, with its own axes.
-void note_run(const Lowered& lowered, Form form);
+// Remembers that a kernel ran in this form, with its own axes; and how it read bytes, for kernels
+// with an int8 axis.
+void note_run(const Lowered& lowered, Form form, table::Int8 int8 = table::Int8::kNone);
 // Variants of the table that the device may run and that no test ran.
 std::vector<std::string> variants_not_run();
 

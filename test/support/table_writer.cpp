@@ -38,6 +38,8 @@ class Writer {
       e.axis_value_count = static_cast<std::uint32_t>(v.axes.size());
       e.storage = v.storage;
       e.arithmetic = v.arithmetic;
+      e.resource = v.resource;
+      e.int8 = v.int8;
       for (const auto& [axis, value] : v.axes) axes_.push_back({string(axis), string(value)});
       variants_.push_back(e);
       blob(v.blob, frame, &raw);

@@ -46,6 +46,8 @@ struct TestVariant {
   table::Arithmetic arithmetic = table::Arithmetic::kFp32;
   std::vector<std::pair<std::string, std::string>> axes;
   TestBlob blob;
+  table::Resource resource = table::Resource::kBuffer;
+  table::Int8 int8 = table::Int8::kNone;
 };
 
 struct TestKernel {

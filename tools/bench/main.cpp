@@ -76,7 +76,8 @@ int run(int argc, char** argv) {
       "graph", "one graph at one shape in several forms, interleaved; results against the first");
   graph->add_option("PACK", options.pack)->required();
   graph->add_option("--shape", shape, "NxHxW of the pictures")->required();
-  graph->add_option("--variant", options.variants, "forms to run (all five without)");
+  graph->add_option("--variant", options.variants, "forms to run (all five of buffers without)")
+      ->check(CLI::IsMember(variant_names()));
   graph->add_option("--runs", options.runs, "timed runs of each form")
       ->check(CLI::Range(1, 100000));
   graph->add_option("--warm-ms", options.warm_ms, "untimed running before")

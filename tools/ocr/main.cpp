@@ -237,7 +237,7 @@ int run(int argc, char** argv) {
   app.add_option("--models", a.models,
                  "folder with det.spkm, cls.spkm, rec.spkm, ppocr_keys_v1.txt");
   app.add_option("--variant", a.variant, "only this form of every kernel")
-      ->check(CLI::IsMember({"fp32", "fp16p", "fp16pa", "fp16s", "fp16sa"}));
+      ->check(CLI::IsMember(spirkiln::variant_names()));
   app.add_flag("--validation", a.validation, "run with the Vulkan validation layers");
   try {
     app.parse(argc, argv);

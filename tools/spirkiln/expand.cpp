@@ -36,14 +36,32 @@ Variant base_variant(std::string_view profile, std::string_view name) {
   if (!form) return v;
   v.storage = form->storage;
   v.arithmetic = form->arithmetic;
+  v.resource = form->resource;
   v.macros = form->macros;
   return v;
+}
+
+// "fp16p" as the dialect names it where tensors are images: "image_fp16p".
+std::string form_of(table::Resource resource, const std::string& variant) {
+  if (resource == table::Resource::kBuffer) return variant;
+  return variant == "fp32" ? "image" : "image_" + variant;
+}
+
+void set_int8(Variant& v, table::Int8 int8) {
+  v.int8 = int8;
+  if (int8 == table::Int8::kPacked) {
+    v.name += "_int8p";
+    v.macros.emplace_back("NCNN_int8_packed", "1");
+  } else if (int8 == table::Int8::kStorage) {
+    v.name += "_int8s";
+    v.macros.emplace_back("NCNN_int8_storage", "1");
+  }
 }
 
 }  // namespace
 
 Result<Expansion> expand(const KernelManifest& kernel) {
-  std::size_t product = kernel.variants.size();
+  std::size_t product = kernel.variants.size() * kernel.resources.size() * kernel.int8.size();
   for (const Axis& axis : kernel.axes) {
     product *= axis.values.size();
     if (product > kMaxVariants) {
@@ -68,13 +86,28 @@ Result<Expansion> expand(const KernelManifest& kernel) {
     }
     combinations = std::move(next);
   }
+  struct Base {
+    Variant variant;
+    std::string name;  // as rules name it, whatever the tensors lie in
+  };
+  std::vector<Base> bases;
+  for (const table::Resource resource : kernel.resources) {
+    for (const std::string& variant : kernel.variants) {
+      const std::string form = form_of(resource, variant);
+      for (const table::Int8 int8 : kernel.int8) {
+        bases.push_back({base_variant(kernel.profile, form), variant});
+        Variant& v = bases.back().variant;
+        v.name = kernel.name;
+        if (form != "fp32") v.name += "_" + form;
+        set_int8(v, int8);
+      }
+    }
+  }
   Expansion out;
   std::set<std::string> names;
-  for (const std::string& form : kernel.variants) {
+  for (const Base& base : bases) {
     for (const auto& values : combinations) {
-      Variant v = base_variant(kernel.profile, form);
-      v.name = kernel.name;
-      if (form != "fp32") v.name += "_" + form;
+      Variant v = base.variant;
       bool acc_afp = false;
       for (std::size_t i = 0; i < kernel.axes.size(); ++i) {
         const Axis& axis = kernel.axes[i];
@@ -93,7 +126,7 @@ Result<Expansion> expand(const KernelManifest& kernel) {
         out.pruned.push_back({v.name, "acc-afp-requires-fp16-arithmetic"});
         continue;
       }
-      if (const Rule* rule = forbidding_rule(kernel, form, values)) {
+      if (const Rule* rule = forbidding_rule(kernel, base.name, values)) {
         out.pruned.push_back({v.name, fmt::format("{} ({}:{})", rule->reason, rule->position.file,
                                                   rule->position.line)});
         continue;

@@ -17,6 +17,8 @@ struct Variant {
   std::string name;  // "gemm_nc_fp16sa_direct"
   table::Storage storage = table::Storage::kFp32;
   table::Arithmetic arithmetic = table::Arithmetic::kFp32;
+  table::Resource resource = table::Resource::kBuffer;
+  table::Int8 int8 = table::Int8::kNone;
   std::vector<std::pair<std::string, std::string>> axis_values;  // own axes, sorted by axis
   std::vector<std::pair<std::string, std::string>> macros;       // in order of definition
 };
@@ -27,7 +29,8 @@ struct Pruned {
 };
 
 struct Expansion {
-  std::vector<Variant> variants;  // best first; own axes at their defaults first
+  // Buffers before images; then best first; own axes at their defaults first.
+  std::vector<Variant> variants;
   std::vector<Pruned> pruned;
 };
 

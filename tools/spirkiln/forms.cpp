@@ -23,6 +23,7 @@ std::optional<Form> find_form(std::string_view profile, std::string_view name) {
   const auto define = [&](std::string_view macro) { form.macros.emplace_back(macro, "1"); };
   if (profile == kProfile2026) form.macros.emplace_back("SPIRKILN_profile", "2026");
   if (name.starts_with("image")) {
+    form.resource = table::Resource::kImage;
     define("NCNN_image_shader");
     name.remove_prefix(std::min(name.size(), std::string_view("image_").size()));
   }

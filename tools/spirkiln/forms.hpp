@@ -18,6 +18,7 @@ inline constexpr std::string_view kProfile2026 = "ncnn-2026";
 struct Form {
   table::Storage storage = table::Storage::kFp32;
   table::Arithmetic arithmetic = table::Arithmetic::kFp32;
+  table::Resource resource = table::Resource::kBuffer;
   std::vector<std::pair<std::string, std::string>> macros;  // the profile's own among them
 };
 

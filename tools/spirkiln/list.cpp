@@ -11,6 +11,8 @@ namespace spirkiln::gen {
 namespace {
 
 constexpr std::string_view kStorageNames[] = {"fp32", "fp16p", "fp16s", "bf16p", "bf16s"};
+constexpr std::string_view kResourceNames[] = {"buffer", "image"};
+constexpr std::string_view kInt8Names[] = {"none", "packed", "storage"};
 constexpr std::string_view kKindNames[] = {"storage-buffer", "uniform-buffer", "storage-image",
                                            "sampled-image"};
 constexpr std::string_view kSpecTypeNames[] = {"int", "uint", "float", "bool"};
@@ -143,14 +145,17 @@ std::string reflection_json(const TableView& table, const table::VariantEntry& v
   };
   const auto number = [](std::uint32_t n) { return fmt::format("{}", n); };
   return fmt::format(
-      "{{\"name\": {}, \"storage\": \"{}\", \"arithmetic\": \"{}\", \"axes\": {{{}}}, "
+      "{{\"name\": {}, \"storage\": \"{}\", \"arithmetic\": \"{}\", "
+      "\"resource\": \"{}\", \"int8\": \"{}\", \"axes\": {{{}}}, "
       "\"blob\": {}, \"hash\": \"{:016x}\", \"bytes\": {}, \"vulkan\": \"{}\", \"spirv\": \"{}\", "
       "\"capabilities\": {}, \"extensions\": {}, \"bindings\": {}, \"specialization\": {}, "
       "\"push_bytes\": {}, \"shared_bytes\": {}, \"local_size\": {}, \"local_size_id\": {}}}",
       json_string(table.string(v.name)),
       name_of(kStorageNames, static_cast<std::size_t>(v.storage)),
-      v.arithmetic == table::Arithmetic::kFp16 ? "fp16" : "fp32", axis_text, v.blob, b.hash,
-      b.bytes, vulkan_text(b.vulkan_version), version_text(b.spirv_version),
+      v.arithmetic == table::Arithmetic::kFp16 ? "fp16" : "fp32",
+      name_of(kResourceNames, static_cast<std::size_t>(v.resource)),
+      name_of(kInt8Names, static_cast<std::size_t>(v.int8)), axis_text, v.blob, b.hash, b.bytes,
+      vulkan_text(b.vulkan_version), version_text(b.spirv_version),
       json_list(table.capabilities(b),
                 [](std::uint32_t c) { return json_string(capability_name(c)); }),
       json_list(table.extensions(b), [&](std::uint32_t e) { return json_string(table.string(e)); }),

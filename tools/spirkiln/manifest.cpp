@@ -5,9 +5,8 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
-#include <system_error>
+#include <span>
 
 #include "device_axes.hpp"
 #include "device_macros.hpp"
@@ -19,8 +18,15 @@ namespace spirkiln::gen {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::array<std::string_view, 5> kVariants = {"fp16s", "fp16p", "fp16sa", "fp16pa",
-                                                       "fp32"};
+using Names = std::span<const std::string_view>;
+
+// In order of the documentation; and in the order of preference that holds without 'order'.
+constexpr std::string_view kVariants[] = {"fp32", "fp16p", "fp16pa", "fp16s", "fp16sa"};
+constexpr std::string_view kPreference[] = {"fp16s", "fp16p", "fp16sa", "fp16pa", "fp32"};
+// In order of their enums.
+constexpr std::string_view kResources[] = {"buffer", "image"};
+constexpr std::string_view kInt8[] = {"none", "packed", "storage"};
+
 constexpr std::size_t kMaxKernels = 4096;
 
 bool is_lower_name(std::string_view s) {
@@ -150,7 +156,7 @@ class Parser {
           fail(node.source(), "'source' separates folders with '/'");
         }
       } else if (name == "order") {
-        read_variants(key, node, order);
+        read_names(key, node, kVariants, order);
         order_node = &node;
       } else if (name == "excludes" || name == "requires") {
         // Below, when all axes are known.
@@ -164,6 +170,7 @@ class Parser {
       fail(table["source"].node()->source(), "'source' is empty");
     }
     order_variants(kernel, order, order_node);
+    check_resources(kernel, table);
     std::sort(kernel.axes.begin(), kernel.axes.end(),
               [](const Axis& a, const Axis& b) { return a.name < b.name; });
     for (const auto& [key, node] : table) {
@@ -187,7 +194,11 @@ class Parser {
       }
     } else if (name == "variants") {
       kernel.variants.clear();
-      read_variants(key, node, kernel.variants);
+      read_names(key, node, kVariants, kernel.variants);
+    } else if (name == "resources") {
+      read_enum(key, node, kResources, kernel.resources);
+    } else if (name == "int8") {
+      read_enum(key, node, kInt8, kernel.int8);
     } else if (name == "optimise") {
       read_optimise(key, node, kernel);
     } else if (name == "target") {
@@ -219,26 +230,26 @@ class Parser {
     }
     for (const auto& [key, value] : *table) {
       if (key.str() == "order") {
-        read_variants(key, value, default_order_);
+        read_names(key, value, kVariants, default_order_);
       } else if (!read_shared_key(key, value, defaults_)) {
         fail(key.source(), fmt::format("unknown key '{}' in [defaults]", key.str()));
       }
     }
   }
 
-  void read_variants(const toml::key& key, const toml::node& node, std::vector<std::string>& out) {
+  // A list of one or more of the known names, each once.
+  void read_names(const toml::key& key, const toml::node& node, Names known,
+                  std::vector<std::string>& out) {
     const toml::array* list = node.as_array();
     if (list == nullptr || list->empty()) {
-      fail(node.source(), fmt::format("'{}' must be a list of one or more variants", key.str()));
+      fail(node.source(), fmt::format("'{}' must be a list of one or more of \"{}\"", key.str(),
+                                      fmt::join(known, "\", \"")));
       return;
     }
     for (const toml::node& item : *list) {
       const auto* s = item.as_string();
-      if (s == nullptr ||
-          std::find(kVariants.begin(), kVariants.end(), s->get()) == kVariants.end()) {
-        fail(item.source(),
-             "expected one of \"fp32\", \"fp16p\", \"fp16pa\", \"fp16s\", "
-             "\"fp16sa\"");
+      if (s == nullptr || std::find(known.begin(), known.end(), s->get()) == known.end()) {
+        fail(item.source(), fmt::format("expected one of \"{}\"", fmt::join(known, "\", \"")));
       } else if (std::find(out.begin(), out.end(), s->get()) != out.end()) {
         fail(item.source(), fmt::format("'{}' is listed twice", s->get()));
       } else {
@@ -247,13 +258,25 @@ class Parser {
     }
   }
 
+  // The same for an axis of the dialect's own, whose names stand in order of the enum.
+  template <typename Enum>
+  void read_enum(const toml::key& key, const toml::node& node, Names known,
+                 std::vector<Enum>& out) {
+    std::vector<std::string> names;
+    read_names(key, node, known, names);
+    out.clear();
+    for (const std::string& name : names) {
+      out.push_back(static_cast<Enum>(std::find(known.begin(), known.end(), name) - known.begin()));
+    }
+  }
+
   void order_variants(KernelManifest& kernel, const std::vector<std::string>& order,
                       const toml::node* order_node) {
-    if (kernel.variants.empty()) kernel.variants.assign(kVariants.begin(), kVariants.end());
+    if (kernel.variants.empty()) kernel.variants.assign(std::begin(kVariants), std::end(kVariants));
     if (order_node == nullptr) {
       std::vector<std::string> sorted;
       // The file's order where it has all of them.
-      std::vector<std::string> known(kVariants.begin(), kVariants.end());
+      std::vector<std::string> known(std::begin(kPreference), std::end(kPreference));
       const bool fits =
           std::all_of(kernel.variants.begin(), kernel.variants.end(), [&](const std::string& v) {
             return std::find(default_order_.begin(), default_order_.end(), v) !=
@@ -275,6 +298,18 @@ class Parser {
                        fmt::join(kernel.variants, ", ")));
     }
     kernel.variants = order;
+  }
+
+  void check_resources(KernelManifest& kernel, const toml::table& table) {
+    // Buffers come first in a table whatever the list's order: an image form is asked for by name.
+    std::sort(kernel.resources.begin(), kernel.resources.end());
+    if (kernel.profile != kProfile2026 || kernel.resources.empty() ||
+        kernel.resources.back() != table::Resource::kImage) {
+      return;
+    }
+    const toml::node* node = table.get("resources");
+    fail(node != nullptr ? node->source() : table.source(),
+         "profile ncnn-2026 has no image variants");
   }
 
   void read_optimise(const toml::key& key, const toml::node& node, KernelManifest& kernel) {
@@ -479,61 +514,5 @@ class Parser {
 }  // namespace
 
 Result<Manifest> parse_manifest(const SourceFile& file) { return Parser(file).parse(); }
-
-Result<std::vector<Manifest>> load_manifests(const std::vector<fs::path>& inputs,
-                                             SourceStore& sources) {
-  std::vector<fs::path> files;
-  for (const fs::path& input : inputs) {
-    std::error_code code;
-    if (!fs::is_directory(input, code)) {
-      files.push_back(input);
-      continue;
-    }
-    std::vector<fs::path> found;
-    for (fs::directory_iterator it(input, code), end; !code && it != end; it.increment(code)) {
-      if (it->path().extension() == ".toml") found.push_back(it->path());
-    }
-    if (code) {
-      return Error{ErrorCode::kIo,
-                   fmt::format("cannot list '{}': {}", input.string(), code.message())};
-    }
-    if (found.empty()) {
-      return Error{ErrorCode::kIo,
-                   fmt::format("no manifest (*.toml) in the folder '{}'", input.string())};
-    }
-    std::sort(found.begin(), found.end());
-    files.insert(files.end(), found.begin(), found.end());
-  }
-  std::vector<Manifest> manifests;
-  std::string errors;
-  std::map<std::string, Diagnostic> first;
-  auto add_error = [&](const std::string& text) {
-    if (!errors.empty()) errors += '\n';
-    errors += text;
-  };
-  for (const fs::path& path : files) {
-    auto file = sources.load(path);
-    if (!file.ok()) {
-      add_error(file.error().message);
-      continue;
-    }
-    auto manifest = parse_manifest(**file);
-    if (!manifest.ok()) {
-      add_error(manifest.error().message);
-      continue;
-    }
-    for (const KernelManifest& kernel : manifest->kernels) {
-      auto [it, is_new] = first.try_emplace(kernel.name, kernel.position);
-      if (is_new) continue;
-      Diagnostic d = kernel.position;
-      d.text = fmt::format("a second kernel '{}'; the first is at {}:{}", kernel.name,
-                           it->second.file, it->second.line);
-      add_error(to_string(d));
-    }
-    manifests.push_back(std::move(manifest).value());
-  }
-  if (!errors.empty()) return Error{ErrorCode::kInvalidArgument, errors};
-  return manifests;
-}
 
 }  // namespace spirkiln::gen

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "diagnostics.hpp"
+#include "spirkiln/table_format.hpp"
 
 namespace spirkiln::gen {
 
@@ -38,6 +39,8 @@ struct KernelManifest {
   std::string source;
   std::string profile = "ncnn-2023";
   std::vector<std::string> variants;  // suffix names, in order of preference
+  std::vector<table::Resource> resources = {table::Resource::kBuffer};  // of its tensors
+  std::vector<table::Int8> int8 = {table::Int8::kNone};                 // best first
   Optimise optimise = Optimise::kPerformance;
   VulkanTarget target = VulkanTarget::kAuto;
   bool strict = true;  // no raw access to stored values

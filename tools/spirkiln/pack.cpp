@@ -212,8 +212,8 @@ Result<PackedTable> pack_table(const std::string& name, const std::string& tool_
       entry.axis_value_count = static_cast<std::uint32_t>(variant.axis_values.size());
       entry.storage = variant.storage;
       entry.arithmetic = variant.arithmetic;
-      entry.resource = table::Resource::kBuffer;
-      entry.int8 = table::Int8::kNone;
+      entry.resource = variant.resource;
+      entry.int8 = variant.int8;
       for (const auto& [axis, value] : variant.axis_values) {
         axis_values.push_back({strings.add(axis), strings.add(value)});
       }

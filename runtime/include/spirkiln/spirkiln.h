@@ -112,7 +112,8 @@ SPIRKILN_API void spirkiln_model_close(spirkiln_model* model);
 
 typedef struct spirkiln_graph_options {
   size_t struct_bytes; /* sizeof(spirkiln_graph_options) */
-  /* "fp32", "fp16p", "fp16pa", "fp16s", "fp16sa": only this form of each kernel. NULL or "":
+  /* "fp32", "fp16p", "fp16pa", "fp16s", "fp16sa", or the same as "image", "image_fp16p" and so on
+     with tensors in images: only this form of each kernel. NULL or "":
    * $SPIRKILN_VARIANT, else the best that the device may run. */
   const char* variant;
   uint32_t max_plans; /* shapes kept ready, least recently used go first; 0: 32 */

@@ -81,9 +81,13 @@ struct TensorF32 {
   std::vector<float> values;
 };
 
+// Forms of kernels that a graph may be asked for: fp32, fp16p, fp16pa, fp16s, fp16sa, and the same
+// with tensors in images: image, image_fp16p and so on.
+SPIRKILN_API std::vector<std::string> variant_names();
+
 struct GraphOptions {
-  // "fp32", "fp16p", "fp16pa", "fp16s", "fp16sa": only this form of each kernel. Empty: the
-  // environment's $SPIRKILN_VARIANT, else the best that the device may run.
+  // One of variant_names(): only this form of each kernel. Empty: the environment's
+  // $SPIRKILN_VARIANT, else the best that the device may run (an image form only when it is named).
   std::string variant;
   std::size_t max_plans = 32;  // shapes kept ready, least recently used go first
   MessageCallback message;

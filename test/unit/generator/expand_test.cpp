@@ -97,6 +97,53 @@ TEST_CASE("expand: rules leave points out, and say why", "[expand]") {
                         "in the first variant that is left, 'k_fp16s_tile8'"));
 }
 
+TEST_CASE("expand: image forms come behind all buffer forms, int8 before own axes", "[expand]") {
+  gen::KernelManifest k = kernel({{"DIRECT", {"0", "1"}, "0"}});
+  k.variants = {"fp16p", "fp32"};
+  k.resources = {table::Resource::kBuffer, table::Resource::kImage};
+  k.int8 = {table::Int8::kStorage, table::Int8::kPacked, table::Int8::kNone};
+  auto e = gen::expand(k);
+  REQUIRE(e.ok());
+  CHECK(names(*e) == std::vector<std::string>{"gemm_nc_fp16p_int8s",
+                                              "gemm_nc_fp16p_int8s_direct",
+                                              "gemm_nc_fp16p_int8p",
+                                              "gemm_nc_fp16p_int8p_direct",
+                                              "gemm_nc_fp16p",
+                                              "gemm_nc_fp16p_direct",
+                                              "gemm_nc_int8s",
+                                              "gemm_nc_int8s_direct",
+                                              "gemm_nc_int8p",
+                                              "gemm_nc_int8p_direct",
+                                              "gemm_nc",
+                                              "gemm_nc_direct",
+                                              "gemm_nc_image_fp16p_int8s",
+                                              "gemm_nc_image_fp16p_int8s_direct",
+                                              "gemm_nc_image_fp16p_int8p",
+                                              "gemm_nc_image_fp16p_int8p_direct",
+                                              "gemm_nc_image_fp16p",
+                                              "gemm_nc_image_fp16p_direct",
+                                              "gemm_nc_image_int8s",
+                                              "gemm_nc_image_int8s_direct",
+                                              "gemm_nc_image_int8p",
+                                              "gemm_nc_image_int8p_direct",
+                                              "gemm_nc_image",
+                                              "gemm_nc_image_direct"});
+  const gen::Variant& v = e->variants[15];
+  CHECK(v.storage == table::Storage::kFp16Packed);
+  CHECK(v.resource == table::Resource::kImage);
+  CHECK(v.int8 == table::Int8::kPacked);
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  CHECK(v.macros == Pairs{{"NCNN_image_shader", "1"},
+                          {"NCNN_fp16_packed", "1"},
+                          {"NCNN_int8_packed", "1"},
+                          {"DIRECT", "1"}});
+  CHECK(e->variants[10].resource == table::Resource::kBuffer);
+  CHECK(e->variants[12].macros == Pairs{{"NCNN_image_shader", "1"},
+                                        {"NCNN_fp16_packed", "1"},
+                                        {"NCNN_int8_storage", "1"},
+                                        {"DIRECT", "0"}});
+}
+
 TEST_CASE("expand: a product without bound and equal names are errors", "[expand]") {
   std::vector<gen::Axis> many;
   for (char c = 'A'; c <= 'Z'; ++c) many.push_back({std::string(1, c), {"0", "1", "2"}, "0"});

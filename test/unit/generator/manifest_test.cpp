@@ -27,6 +27,8 @@ TEST_CASE("manifest: defaults", "[manifest]") {
   CHECK(k.target == gen::VulkanTarget::kAuto);
   CHECK(k.axes.empty());
   CHECK(k.strict);
+  CHECK(k.resources == std::vector{table::Resource::kBuffer});
+  CHECK(k.int8 == std::vector{table::Int8::kNone});
 }
 
 TEST_CASE("manifest: every key", "[manifest]") {
@@ -36,6 +38,8 @@ source = "add.comp"
 profile = "ncnn-2023"
 variants = ["fp32", "fp16s"]
 order = ["fp32", "fp16s"]
+resources = ["image", "buffer"]
+int8 = ["storage", "none"]
 optimise = "size"
 target = "vulkan1.1"
 strict = false
@@ -50,6 +54,9 @@ values = ["float", "afp"]
   const gen::KernelManifest& k = m->kernels[0];
   CHECK(k.variants == std::vector<std::string>{"fp32", "fp16s"});
   CHECK(k.optimise == gen::Optimise::kSize);
+  // Buffers always come first, however bytes are read in the order of the list.
+  CHECK(k.resources == std::vector{table::Resource::kBuffer, table::Resource::kImage});
+  CHECK(k.int8 == std::vector{table::Int8::kStorage, table::Int8::kNone});
   CHECK(k.target == gen::VulkanTarget::k11);
   CHECK_FALSE(k.strict);
   CHECK(k.defines == std::map<std::string, std::string>{{"N", "3"}, {"ON", "1"}, {"T", "vec4"}});
@@ -79,6 +86,15 @@ TEST_CASE("manifest: each mistake is one error at its place", "[manifest]") {
       {head + "variants = [\"fp64\"]\n", "m.toml:4:13: error: expected one of \"fp32\""},
       {head + "variants = []\n", "m.toml:4:12: error: 'variants' must be a list"},
       {head + "variants = [\"fp32\", \"fp32\"]\n", "m.toml:4:21: error: 'fp32' is listed twice"},
+      {head + "resources = [\"texture\"]\n",
+       "m.toml:4:14: error: expected one of \"buffer\", \"image\""},
+      {head + "resources = \"image\"\n", "m.toml:4:13: error: 'resources' must be a list"},
+      {head + "resources = [\"image\", 3]\n", "m.toml:4:23: error: expected one of \"buffer\""},
+      {head + "int8 = [\"none\", \"none\"]\n", "m.toml:4:17: error: 'none' is listed twice"},
+      {head + "int8 = [\"arithmetic\"]\n",
+       "m.toml:4:9: error: expected one of \"none\", \"packed\", \"storage\""},
+      {head + "profile = \"ncnn-2026\"\nresources = [\"buffer\", \"image\"]\n",
+       "m.toml:5:13: error: profile ncnn-2026 has no image variants"},
       {head + "order = [\"fp32\"]\n", "m.toml:4:9: error: 'order' must list each variant"},
       {head + "profile = \"ncnn-1999\"\n", "m.toml:4:11: error: unknown profile 'ncnn-1999'"},
       {head + "optimise = \"fast\"\n", "m.toml:4:12: error: 'fast': expected \"performance\""},

@@ -2,6 +2,7 @@
 // Barriers, and what the builder refuses.
 #include "graph/program.hpp"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <random>
@@ -314,4 +315,212 @@ TEST_CASE("what is copied out lives to the end, and must have been written") {
   const auto& a = p->buffers[kept];
   const auto& s = p->buffers.back();
   CHECK((a.offset + a.bytes <= s.offset || s.offset + s.bytes <= a.offset));
+}
+
+namespace {
+
+// "step" reads a tensor as a sampled image and writes one as a storage image; "bytes" and "floats"
+// stand at the ends, with a buffer on one side.
+Table image_table() {
+  using table::BindingKind;
+  const auto kernel = [](const std::string& name, BindingKind from, BindingKind to) {
+    TestBlob b;
+    b.bindings = {{0, table::kReadOnly, 0, from}, {1, table::kWriteOnly, 0, to}};
+    const Form form = image_of(kFp16p);
+    return TestKernel{name, {{name, form.storage, form.arithmetic, {}, b, form.resource}}};
+  };
+  auto t = Table::from_bytes(
+      write_table({kernel("bytes", BindingKind::kStorageBuffer, BindingKind::kStorageImage),
+                   kernel("step", BindingKind::kSampledImage, BindingKind::kStorageImage),
+                   kernel("wrong", BindingKind::kStorageBuffer, BindingKind::kStorageImage),
+                   kernel("floats", BindingKind::kSampledImage, BindingKind::kStorageBuffer)}),
+      "test");
+  REQUIRE(t);
+  return *t;
+}
+
+struct ImageChain {
+  DeviceCaps caps;
+  Table table = image_table();
+  std::vector<TensorImage> asked;
+  ImageNeeds needs = [this](const TensorImage& i) -> Result<ImageNeed> {
+    asked.push_back(i);
+    // A device that wants whole tiles of 4 KiB.
+    return ImageNeed{(std::uint64_t{i.width} * i.height * i.texel_bytes + 4095) / 4096 * 4096,
+                     4096};
+  };
+  ProgramBuilder builder;
+  std::uint32_t picture, floats;
+  std::vector<std::uint32_t> tensors;
+
+  explicit ImageChain(const char* type = "cpu", bool with_needs = true)
+      : builder(table, typed(type), {image_of(kFp16p)}, with_needs ? needs : ImageNeeds{}) {
+    picture = builder.add_buffer(Home::kUpload, 1 << 16, "picture");
+    floats = builder.add_buffer(Home::kDownload, 1 << 16, "floats");
+  }
+  const DeviceCaps& typed(const char* type) {
+    caps.type = type;
+    return caps;
+  }
+  Status add(const char* kernel, std::uint32_t from, std::uint32_t to) {
+    Lowered l;
+    Dispatch d;
+    d.kernel = kernel;
+    d.buffers = {{BufferKind::kInput, 0}, {BufferKind::kOutput, 0}};
+    l.dispatches = {d};
+    return builder.add(
+        l,
+        [&](const BufferRef& r) -> Result<std::uint32_t> {
+          return r.kind == BufferKind::kInput ? from : to;
+        },
+        "node");
+  }
+  // picture -> tensor 0 -> tensor 1 ... -> floats, all of the same size.
+  void chain(std::size_t length, std::uint64_t vectors) {
+    for (std::size_t i = 0; i < length; ++i) {
+      tensors.push_back(builder.add_tensor(vectors, "tensor " + std::to_string(i)));
+      REQUIRE(
+          (i == 0 ? add("bytes", picture, tensors[0]) : add("step", tensors[i - 1], tensors[i])));
+    }
+    REQUIRE(add("floats", tensors.back(), floats));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("tensors become images where kernels have them as such, and share memory by lifetime") {
+  ImageChain c;
+  c.chain(4, 3000);
+  auto p = c.builder.finish();
+  REQUIRE(p);
+  // 3000 vectors are two rows of 2048 texels of 8 bytes: 32 KiB each.
+  REQUIRE(c.asked.size() == 4);
+  CHECK(c.asked[0] == TensorImage{2048, 2, 8, false});
+  CHECK(p->home_bytes[static_cast<std::size_t>(Home::kImages)] == 2 * 32768);
+  CHECK(p->home_bytes[static_cast<std::size_t>(Home::kArena)] == 0);
+  const auto at = [&](std::size_t i) { return p->buffers[c.tensors[i]].offset; };
+  CHECK(at(0) != at(1));
+  CHECK(at(0) == at(2));
+  CHECK(at(1) == at(3));
+  REQUIRE(p->steps.size() == 5);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(p->buffers[c.tensors[i]].home == Home::kImages);
+    // Each begins behind the barrier that lets its memory go.
+    CHECK(p->steps[i].barrier_before == (i > 0));
+    CHECK(p->steps[i].begins == std::vector<std::uint32_t>{c.tensors[i]});
+  }
+  CHECK(p->steps[4].begins.empty());
+}
+
+TEST_CASE("an image begins at the last barrier before its first use, and never twice") {
+  std::vector<ProgramBuffer> buffers;
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    buffers.push_back({Home::kImages, i * 64, 64, "x", 8, {8, 1, 8, false}});
+  }
+  buffers.push_back({Home::kArena, 0, 64, "y"});
+  // 0 and 1 are written side by side behind the start, 2 and 3 behind the barrier before step 2.
+  Program p = program_of(buffers, {{write(0)},
+                                   {write(1)},
+                                   {read(0), write(2)},
+                                   {read(1), write(3)},
+                                   {read(2), read(3), write(0)},
+                                   {read(0), write(6)}});
+  place_barriers(&p);
+  place_images(&p);
+  std::vector<std::vector<std::uint32_t>> begins;
+  for (const Step& s : p.steps) begins.push_back(s.begins);
+  CHECK(begins == std::vector<std::vector<std::uint32_t>>{{0, 1}, {}, {2, 3}, {}, {}, {}});
+  // What is loaded begins with the program's loads.
+  p.loads = {{6, 0}};
+  place_images(&p);
+  CHECK(p.steps[0].begins == std::vector<std::uint32_t>{1});
+}
+
+TEST_CASE("between the beginning of an image and its first use nothing touches its memory") {
+  std::mt19937 random(23);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<ProgramBuffer> buffers;
+    for (int i = 0; i < 10; ++i) {
+      buffers.push_back({Home::kImages, random() % 512, 1 + random() % 128, "x", 8, {8, 1, 8}});
+    }
+    // As in a plan, each image is first written.
+    std::vector<std::vector<Access>> steps(20);
+    std::vector<bool> written(10, false);
+    for (auto& s : steps) {
+      for (int i = 0; i < 3; ++i) {
+        const auto b = static_cast<std::uint32_t>(random() % 10);
+        s.push_back(!written[b] || random() % 2 != 0 ? write(b) : read(b));
+        written[b] = true;
+      }
+    }
+    Program p = program_of(buffers, steps);
+    place_barriers(&p);
+    place_images(&p);
+    std::size_t begun = 0;
+    const auto shares = [&](std::uint32_t a, std::uint32_t b) {
+      const auto &s = p.buffers[a], &t = p.buffers[b];
+      return s.offset < t.offset + t.bytes && t.offset < s.offset + s.bytes;
+    };
+    for (std::size_t i = 0; i < p.steps.size(); ++i) {
+      for (const std::uint32_t b : p.steps[i].begins) {
+        ++begun;
+        for (std::size_t j = i; j < p.steps.size(); ++j) {
+          const auto& uses = p.steps[j].uses;
+          if (std::any_of(uses.begin(), uses.end(), [&](const Use& u) { return u.buffer == b; })) {
+            break;
+          }
+          for (const Use& u : uses) CHECK_FALSE(shares(u.buffer, b));
+        }
+      }
+    }
+    CHECK(begun == static_cast<std::size_t>(std::count(written.begin(), written.end(), true)));
+  }
+}
+
+TEST_CASE("what images cannot be is refused by name") {
+  {
+    ImageChain c;
+    const auto big = c.builder.add_tensor(std::uint64_t{2048} * 4097, "big");
+    const Status s = c.add("bytes", c.picture, big);
+    REQUIRE_FALSE(s);
+    CHECK_THAT(s.error().message,
+               ContainsSubstring("big is an image of 2048 x 4097 texels, the device allows 4096"));
+  }
+  {
+    ImageChain c;
+    const auto t = c.builder.add_tensor(100, "t");
+    REQUIRE(c.add("bytes", c.picture, t));
+    const Status s = c.add("wrong", t, c.builder.add_tensor(100, "u"));
+    REQUIRE_FALSE(s);
+    CHECK_THAT(s.error().message,
+               ContainsSubstring("kernel wrong: the kernel has t as a buffer, another one as an"));
+  }
+  {
+    ImageChain c;
+    const Status s = c.add("step", c.picture, c.builder.add_tensor(100, "t"));
+    REQUIRE_FALSE(s);
+    CHECK_THAT(s.error().message,
+               ContainsSubstring("kernel step: the kernel wants picture as an image"));
+  }
+  {
+    ImageChain c("cpu", false);
+    c.chain(1, 100);
+    const auto p = c.builder.finish();
+    REQUIRE_FALSE(p);
+    CHECK_THAT(p.error().message, ContainsSubstring("nothing sizes images"));
+  }
+  {
+    ImageChain c;
+    REQUIRE(c.add("floats", c.builder.add_tensor(100, "t"), c.floats));
+    const auto p = c.builder.finish();
+    REQUIRE_FALSE(p);
+    CHECK_THAT(p.error().message, ContainsSubstring("reads t, which nothing has written"));
+  }
+}
+
+TEST_CASE("a short tensor is one row of its own length") {
+  CHECK(tensor_image(1, 8) == TensorImage{1, 1, 8, false});
+  CHECK(tensor_image(2047, 16) == TensorImage{2047, 1, 16, false});
+  CHECK(tensor_image(2048, 16) == TensorImage{2048, 1, 16, false});
+  CHECK(tensor_image(2049, 16) == TensorImage{2048, 2, 16, false});
 }

@@ -18,7 +18,7 @@ Table open(std::vector<TestKernel> kernels) {
 }
 
 TestVariant variant(const std::string& name, Form form, TestBlob blob = {}) {
-  return {name, form.storage, form.arithmetic, {}, std::move(blob)};
+  return {name, form.storage, form.arithmetic, {}, std::move(blob), form.resource};
 }
 
 // A kernel in fp16sa that needs everything such a kernel needs, and in fp32 that needs nothing.
@@ -199,6 +199,52 @@ TEST_CASE("an extension counts whether it is in the core or enabled on an older 
   CHECK(select_blob(t, {"k", forms, {}}, caps));
 }
 
+TEST_CASE("image variants run only when they are asked for") {
+  const Table t =
+      open({{"k",
+             {variant("k_fp16p", kFp16p), variant("k", kFp32),
+              variant("k_image_fp16p", image_of(kFp16p)), variant("k_image", image_of(kFp32))}},
+            {"plain", {variant("plain", kFp32)}}});
+  const Form buffers[] = {kFp32, kFp16p}, images[] = {image_of(kFp32)};
+  CHECK(variant_name(t, select_blob(t, {"k", buffers, {}}, modern())) == "k");
+  CHECK(variant_name(t, select_blob(t, {"k", images, {}}, modern())) == "k_image");
+  const auto none = select_blob(t, {"plain", images, {}}, modern());
+  REQUIRE_FALSE(none);
+  CHECK(none.error().code == ErrorCode::kNoVariant);
+  CHECK_THAT(none.error().message, ContainsSubstring("no variant of kernel plain (image)") &&
+                                       ContainsSubstring("plain: is fp32"));
+}
+
+TEST_CASE("bytes are read the first way that the device can, or as it was asked for") {
+  TestBlob bytes;
+  bytes.capabilities = {1, 4448};
+  bytes.extensions = {"SPV_KHR_8bit_storage"};
+  auto read = [&](const std::string& name, table::Int8 int8, TestBlob blob) {
+    TestVariant v = variant(name, kFp32, std::move(blob));
+    v.int8 = int8;
+    return v;
+  };
+  const Table t =
+      open({{"k",
+             {read("k_int8s", table::Int8::kStorage, bytes),
+              read("k_int8p", table::Int8::kPacked, {}), read("k", table::Int8::kNone, {})}}});
+  const Form forms[] = {kFp32};
+  DeviceCaps caps = modern();
+  CHECK(variant_name(t, select_blob(t, {"k", forms, {}}, caps)) == "k_int8p");
+  caps.storage8 = true;
+  CHECK(variant_name(t, select_blob(t, {"k", forms, {}}, caps)) == "k_int8s");
+  CHECK(variant_name(t, select_blob(t, {"k", forms, {}, table::Int8::kNone}, caps)) == "k");
+  caps.storage8 = false;
+  const auto none = select_blob(t, {"k", forms, {}, table::Int8::kStorage}, caps);
+  REQUIRE_FALSE(none);
+  CHECK_THAT(none.error().message,
+             ContainsSubstring("k_int8s: needs storageBuffer8BitAccess") &&
+                 ContainsSubstring("k_int8p: reads bytes as int8 packed, asked for is storage"));
+  CHECK(only_used_features(caps, t).storage8 == false);
+  caps.storage8 = true;
+  CHECK(only_used_features(caps, t).storage8);
+}
+
 TEST_CASE("a local size that is a specialization constant does not exclude") {
   TestBlob blob;
   blob.local_size[0] = 1024;
@@ -210,11 +256,16 @@ TEST_CASE("a local size that is a specialization constant does not exclude") {
 }
 
 TEST_CASE("forms have the names of the dialect") {
-  for (const char* name : {"fp32", "fp16p", "fp16pa", "fp16s", "fp16sa"}) {
+  for (const std::string name : {"fp32", "fp16p", "fp16pa", "fp16s", "fp16sa"}) {
+    const std::string image = name == "fp32" ? "image" : "image_" + name;
     const auto form = form_from_name(name);
     REQUIRE(form);
     CHECK(form_name(*form) == name);
+    CHECK(form_name(image_of(*form)) == image);
+    CHECK(form_from_name(image) == image_of(*form));
   }
+  CHECK(form_names().size() == 10);
+  CHECK_FALSE(form_from_name("image_fp32"));
   CHECK_FALSE(form_from_name("fp16"));
   CHECK(vector_bytes(kFp32) == 16);
   CHECK(vector_bytes(kFp16p) == 8);

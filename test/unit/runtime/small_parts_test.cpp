@@ -135,9 +135,13 @@ TEST_CASE("forms: one name forces one, and a device has its best by itself") {
   caps.type = "discrete";
   CHECK(*choose_forms("", caps) == std::vector<Form>{kFp16s, kFp16p});
   CHECK(*choose_forms("fp16pa", caps) == std::vector<Form>{kFp16pa});
+  CHECK(*choose_forms("image", caps) == std::vector<Form>{image_of(kFp32)});
+  CHECK(*choose_forms("image_fp16sa", caps) == std::vector<Form>{image_of(kFp16sa)});
   const auto wrong = choose_forms("fp8", caps);
   REQUIRE_FALSE(wrong);
-  CHECK_THAT(wrong.error().message, ContainsSubstring("fp8") && ContainsSubstring("fp16sa"));
+  CHECK_THAT(wrong.error().message, ContainsSubstring("fp8") &&
+                                        ContainsSubstring("they are fp32, ") &&
+                                        ContainsSubstring(", image, image_fp16p,"));
   CHECK_FALSE(choose_forms("bf16s", caps));
 }
 

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which files are manifests, and what may not happen twice in all of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <system_error>
+
+#include "manifest.hpp"
+
+namespace spirkiln::gen {
+namespace fs = std::filesystem;
+
+Result<std::vector<Manifest>> load_manifests(const std::vector<fs::path>& inputs,
+                                             SourceStore& sources) {
+  std::vector<fs::path> files;
+  for (const fs::path& input : inputs) {
+    std::error_code code;
+    if (!fs::is_directory(input, code)) {
+      files.push_back(input);
+      continue;
+    }
+    std::vector<fs::path> found;
+    for (fs::directory_iterator it(input, code), end; !code && it != end; it.increment(code)) {
+      if (it->path().extension() == ".toml") found.push_back(it->path());
+    }
+    if (code) {
+      return Error{ErrorCode::kIo,
+                   fmt::format("cannot list '{}': {}", input.string(), code.message())};
+    }
+    if (found.empty()) {
+      return Error{ErrorCode::kIo,
+                   fmt::format("no manifest (*.toml) in the folder '{}'", input.string())};
+    }
+    std::sort(found.begin(), found.end());
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  std::vector<Manifest> manifests;
+  std::string errors;
+  std::map<std::string, Diagnostic> first;
+  auto add_error = [&](const std::string& text) {
+    if (!errors.empty()) errors += '\n';
+    errors += text;
+  };
+  for (const fs::path& path : files) {
+    auto file = sources.load(path);
+    if (!file.ok()) {
+      add_error(file.error().message);
+      continue;
+    }
+    auto manifest = parse_manifest(**file);
+    if (!manifest.ok()) {
+      add_error(manifest.error().message);
+      continue;
+    }
+    for (const KernelManifest& kernel : manifest->kernels) {
+      auto [it, is_new] = first.try_emplace(kernel.name, kernel.position);
+      if (is_new) continue;
+      Diagnostic d = kernel.position;
+      d.text = fmt::format("a second kernel '{}'; the first is at {}:{}", kernel.name,
+                           it->second.file, it->second.line);
+      add_error(to_string(d));
+    }
+    manifests.push_back(std::move(manifest).value());
+  }
+  if (!errors.empty()) return Error{ErrorCode::kInvalidArgument, errors};
+  return manifests;
+}
+
+}  // namespace spirkiln::gen
