@@ -20,10 +20,12 @@ ivec2 tensor_at(uint i) {
 #define TENSOR_OUT(n, name) layout(binding = n, imfmtc4) writeonly uniform unfp image2D name
 // A device may cut what it narrows for an image, and errors that all point towards zero add up over
 // a graph (a CPU driver does, and recognition then took another character in one step of 24). So
-// values are rounded to nearest before; with fp16 arithmetic they are halves already.
+// values are rounded to nearest, ties to even, before; with fp16 arithmetic they are halves already.
+// On the bits, because drivers see through unpackHalf2x16(packHalf2x16()).
 #if (NCNN_fp16_packed || NCNN_fp16_storage) && !NCNN_fp16_arithmetic
 vec4 tensor_texel(vec4 v) {
-  return vec4(unpackHalf2x16(packHalf2x16(v.xy)), unpackHalf2x16(packHalf2x16(v.zw)));
+  uvec4 bits = floatBitsToUint(v);
+  return uintBitsToFloat((bits + 0xfffu + ((bits >> 13) & 1u)) & ~0x1fffu);
 }
 #else
 afpvec4 tensor_texel(afpvec4 v) { return v; }

@@ -11,7 +11,8 @@ using model::Op;
 
 TEST_CASE("affine, with every activation", "[affine]") {
   if (!device()) SKIP("no Vulkan device");
-  for (const Dims& x : {Dims{1, 1, 1, 1}, Dims{2, 3, 5, 7}, Dims{1, 11, 13, 16}, Dims{1, 53, 47, 5}}) {
+  for (const Dims& x :
+       {Dims{1, 1, 1, 1}, Dims{2, 3, 5, 7}, Dims{1, 11, 13, 16}, Dims{1, 53, 47, 5}}) {
     for (const Epilogues& e : epilogues(true)) {
       Maker make(800);
       Case c;
