@@ -18,14 +18,18 @@ ivec2 tensor_at(uint i) {
 }
 #define TENSOR_IN(n, name) layout(binding = n) uniform unfp sampler2D name
 #define TENSOR_OUT(n, name) layout(binding = n, imfmtc4) writeonly uniform unfp image2D name
-// A device may cut what it narrows for an image, and errors that all point towards zero add up over
-// a graph (a CPU driver does, and recognition then took another character in one step of 24). So
-// values are rounded to nearest, ties to even, before; with fp16 arithmetic they are halves already.
-// On the bits, because drivers see through unpackHalf2x16(packHalf2x16()).
+// A device may cut what it narrows for an image (an H200 and lavapipe do), and errors that all point
+// towards zero add up over a graph: recognition took another character in one step of 24. So values
+// are rounded to nearest, ties to even, before; with fp16 arithmetic they are halves already. On the
+// bits, because drivers see through unpackHalf2x16(packHalf2x16()).
 #if (NCNN_fp16_packed || NCNN_fp16_storage) && !NCNN_fp16_arithmetic
 vec4 tensor_texel(vec4 v) {
   uvec4 bits = floatBitsToUint(v);
-  return uintBitsToFloat((bits + 0xfffu + ((bits >> 13) & 1u)) & ~0x1fffu);
+  vec4 normal = uintBitsToFloat((bits + 0xfffu + ((bits >> 13) & 1u)) & ~0x1fffu);
+  // Below 2^-14 a half's step is 2^-24, which is also that of floats from 0.5 to 1.
+  precise vec4 moved = v + 0.75;
+  precise vec4 small = moved - 0.75;
+  return mix(normal, small, lessThan(abs(v), vec4(6.103515625e-5)));
 }
 #else
 afpvec4 tensor_texel(afpvec4 v) { return v; }
