@@ -80,8 +80,7 @@ DeviceCaps Instance::query(VkPhysicalDevice device) const {
   caps.max_storage_images =
       std::min(l.maxPerStageDescriptorStorageImages, l.maxDescriptorSetStorageImages);
   caps.max_sampled_images =
-      std::min({l.maxPerStageDescriptorSampledImages, l.maxDescriptorSetSampledImages,
-                l.maxPerStageDescriptorSamplers, l.maxDescriptorSetSamplers});
+      std::min(l.maxPerStageDescriptorSampledImages, l.maxDescriptorSetSampledImages);
   caps.max_bound_sets = l.maxBoundDescriptorSets;
   caps.max_storage_range = l.maxStorageBufferRange;
   caps.max_image_size = l.maxImageDimension2D;

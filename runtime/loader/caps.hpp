@@ -63,7 +63,7 @@ struct DeviceCaps {
   std::uint32_t max_storage_buffers = 4;   // of one stage
   std::uint32_t max_uniform_buffers = 12;
   std::uint32_t max_storage_images = 4;
-  std::uint32_t max_sampled_images = 16;  // each with a sampler of its own
+  std::uint32_t max_sampled_images = 16;
   std::uint32_t max_bound_sets = 4;
   std::uint64_t max_storage_range = 1u << 27;
   std::uint32_t max_image_size = 4096;  // texels of a 2D image along an axis

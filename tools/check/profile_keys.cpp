@@ -64,6 +64,7 @@ constexpr LimitKey alignment(std::string_view name, std::uint64_t guaranteed,
 // Guarantees: table "Required Limits" of the Vulkan specification. Those of a descriptor set are a
 // stage's times the stages that the device has: at least vertex, fragment and compute.
 constexpr LimitKey kLimits[] = {
+    u32("maxImageDimension2D", 4096, &C::max_image_size),
     u64("maxStorageBufferRange", 1u << 27, &C::max_storage_range),
     u32("maxPushConstantsSize", 128, &C::max_push_bytes),
     u32("maxBoundDescriptorSets", 4, &C::max_bound_sets),
