@@ -1,10 +1,14 @@
 #version 450
 // SPDX-License-Identifier: Apache-2.0
-// Up to eight tensors one behind the other along the channels. One invocation a vector of the
-// output: it fetches each lane from the input that the lane falls into, so that no two invocations
+// Up to INPUTS tensors (8 or 4) one behind the other along the channels. One invocation a vector of
+// the output: it fetches each lane from the input that the lane falls into, so that no two invocations
 // write one vector even where channel counts are no multiples of four.
 
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
+
+#ifndef INPUTS
+#define INPUTS 8
+#endif
 
 #include "grid.glsl"
 #include "epilogue.glsl"
@@ -14,14 +18,16 @@ TENSOR_IN(0, x0_data);
 TENSOR_IN(1, x1_data);
 TENSOR_IN(2, x2_data);
 TENSOR_IN(3, x3_data);
+#if INPUTS > 4
 TENSOR_IN(4, x4_data);
 TENSOR_IN(5, x5_data);
 TENSOR_IN(6, x6_data);
 TENSOR_IN(7, x7_data);
-TENSOR_IN(8, residual_data);
-TENSOR_OUT(9, out_data);
+#endif
+TENSOR_IN(INPUTS, residual_data);
+TENSOR_OUT(INPUTS + 1, out_data);
 
-layout(constant_id = 2) const uint inputs = 8;
+layout(constant_id = 2) const uint inputs = INPUTS;
 layout(constant_id = 3) const uint aligned = 0;  // 1: all channel counts are multiples of four
 layout(constant_id = 4) const uint count = 0;    // vectors of the output
 
@@ -32,10 +38,12 @@ layout(push_constant) uniform parameter {
   uint end1;
   uint end2;
   uint end3;
+#if INPUTS > 4
   uint end4;
   uint end5;
   uint end6;
   uint end7;
+#endif
 } p;
 
 #define FETCH(n, begin)                                                       \
@@ -53,10 +61,12 @@ afpvec4 fetch(uint pixel, uint channel, out uint lane) {
   FETCH(1, p.end0)
   FETCH(2, p.end1)
   FETCH(3, p.end2)
+#if INPUTS > 4
   FETCH(4, p.end3)
   FETCH(5, p.end4)
   FETCH(6, p.end5)
   FETCH(7, p.end6)
+#endif
   return v;
 }
 
@@ -70,11 +80,15 @@ void main() {
   uint total = inputs == 1   ? p.end0
                : inputs == 2 ? p.end1
                : inputs == 3 ? p.end2
+#if INPUTS > 4
                : inputs == 4 ? p.end3
                : inputs == 5 ? p.end4
                : inputs == 6 ? p.end5
                : inputs == 7 ? p.end6
                              : p.end7;
+#else
+                             : p.end3;
+#endif
   uint c4 = (total + 3) / 4;
   uint pixel = i / c4;
   uint channel = (i - pixel * c4) * 4;

@@ -34,6 +34,7 @@ struct DeviceTraits {
   std::uint32_t max_group_count[3] = {65535, 65535, 65535};
   std::uint32_t shared_bytes = 16384;
   std::uint64_t max_storage_range = 1u << 27;
+  std::uint32_t max_storage_buffers = 4;  // of one kernel
   bool software = false;  // a CPU driver: no cache-line coalescing, barriers are costly
 };
 

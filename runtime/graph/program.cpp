@@ -20,6 +20,7 @@ DeviceTraits traits_of(const DeviceCaps& caps) {
   }
   t.shared_bytes = caps.max_shared_bytes;
   t.max_storage_range = caps.max_storage_range;
+  t.max_storage_buffers = caps.max_storage_buffers;
   t.software = caps.type == "cpu";
   return t;
 }

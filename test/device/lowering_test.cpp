@@ -30,6 +30,7 @@ DeviceTraits gpu() {
   t.max_group_size[0] = 1024;
   t.max_group_size[1] = 1024;
   t.shared_bytes = 49152;
+  t.max_storage_buffers = 16;
   return t;
 }
 DeviceTraits cpu() {
@@ -53,6 +54,7 @@ void check_limits(const Lowered& lowered, const DeviceTraits& t) {
       invocations *= d.local_size[i];
     }
     CHECK(invocations <= t.max_invocations);
+    CHECK(d.buffers.size() <= t.max_storage_buffers);
     for (const BufferRef& b : d.buffers) {
       if (b.kind == BufferKind::kScratch) CHECK(b.index < lowered.scratch_bytes.size());
     }
@@ -231,6 +233,36 @@ TEST_CASE("padding at the end alone keeps the concatenation aligned") {
   };
   CHECK(aligned({{1, 2, 2, 4}, {1, 2, 2, 7}}));
   CHECK_FALSE(aligned({{1, 2, 2, 7}, {1, 2, 2, 4}}));
+}
+
+TEST_CASE("a device of eight storage buffers gets no dispatch that binds more") {
+  DeviceTraits few = gpu();
+  few.max_storage_buffers = 8;
+  for (std::int32_t count = 1; count <= 8; count++) {
+    std::vector<Dims> inputs(static_cast<std::size_t>(count), {1, 5, 7, 6});
+    const Dims out{1, 5, 7, static_cast<std::uint32_t>(6 * count)};
+    const model::Node node = node_of(Op::kConcat, {count});
+    auto wide = lower_node({node, inputs, out, gpu()});
+    auto narrow = lower_node({node, inputs, out, few});
+    REQUIRE(wide.ok());
+    REQUIRE(narrow.ok());
+    CHECK(wide->dispatches.size() == 1);
+    // Four at once, and each further pass takes three more.
+    CHECK(narrow->dispatches.size() == (count <= 4 ? 1u : count <= 7 ? 2u : 3u));
+    CHECK(narrow->scratch_bytes.size() + 1 == narrow->dispatches.size());
+    check_limits(*wide, gpu());
+    check_limits(*narrow, few);
+  }
+  model::Node gate = node_of(Op::kSqueezeExcite, {});
+  gate.i[10] = gate.i[11] = 16;
+  gate.i[12] = 4;
+  gate.i[13] = static_cast<std::int32_t>(model::Activation::kRelu);
+  for (const auto& [traits, dispatches] : {std::pair{gpu(), 1u}, std::pair{few, 2u}}) {
+    auto lowered = lower_node({gate, {{1, 1, 1, 16}}, {1, 1, 1, 16}, traits});
+    REQUIRE(lowered.ok());
+    CHECK(lowered->dispatches.size() == dispatches);
+    check_limits(*lowered, traits);
+  }
 }
 
 TEST_CASE("what no kernel can take is refused with operator, shapes and reason") {

@@ -116,6 +116,9 @@ TEST_CASE("squeeze-and-excite gate", "[squeeze_excite]") {
       const char* expected = s.cin > 1024 ? "" : "squeeze_excite";
       check(c, {device_traits(), expected, {}});
       check(c, {gpu_traits(), expected, {}});
+      DeviceTraits few = device_traits();
+      few.max_storage_buffers = 8;  // two matrix products
+      check(c, {few, "", {}});
       k++;
     }
   }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that compute each value from the values at one place, or only move values.
+#include <span>
+#include <vector>
+
 #include "graph/lower/common.hpp"
+#include "graph/lower/tuning.hpp"
 
 namespace spirkiln::lower {
 
@@ -86,45 +90,92 @@ Result<Lowered> resize(const LowerRequest& request) {
   return out;
 }
 
+namespace {
+
+struct ConcatPart {
+  BufferRef buffer;
+  std::uint32_t channels;
+};
+
+// One pass of concat.comp: `parts` one behind the other, then the epilogue.
+Dispatch concat_of(std::span<const ConcatPart> parts, BufferRef residual, BufferRef output,
+                   std::uint64_t pixels, const model::Epilogue& epilogue, std::uint32_t flags,
+                   const DeviceTraits& traits) {
+  const bool narrow = parts.size() <= tuning::kConcatNarrow;
+  const std::size_t slots = narrow ? tuning::kConcatNarrow : tuning::kConcatWide;
+  Dispatch d;
+  d.kernel = "concat";
+  if (narrow) d.axes.push_back({"INPUTS", "4"});
+  // The last part may end anywhere: what follows it is padding.
+  bool aligned = true;
+  for (std::size_t i = 0; i < slots; i++) {
+    d.buffers.push_back(parts[i < parts.size() ? i : 0].buffer);
+    if (i + 1 < parts.size() && parts[i].channels % 4 != 0) aligned = false;
+  }
+  d.buffers.push_back(residual);
+  d.buffers.push_back(output);
+  set_epilogue_specs(d, epilogue, flags);
+  if (parts.size() != slots) {
+    d.specs.push_back({"inputs", static_cast<std::uint32_t>(parts.size())});
+  }
+  if (aligned) d.specs.push_back({"aligned", 1});
+  push_epilogue(d, epilogue);
+  std::uint32_t channels = 0;
+  for (const ConcatPart& part : parts) channels += part.channels;
+  const std::uint64_t vectors = pixels * ((channels + 3) / 4);
+  d.push_u32(static_cast<std::uint32_t>(vectors));
+  std::uint32_t end = 0;
+  for (std::size_t i = 0; i < slots; i++) {
+    if (i < parts.size()) end += parts[i].channels;
+    d.push_u32(end);
+  }
+  set_linear_grid(d, vectors, traits);
+  return d;
+}
+
+}  // namespace
+
 Result<Lowered> concat(const LowerRequest& request) {
-  constexpr std::int32_t kMost = 8;
   const std::int32_t count = request.node.i[0];
-  if (count < 1 || count > kMost) return unsupported(request, "more than eight inputs, or none");
+  if (count < 1 || count > static_cast<std::int32_t>(tuning::kConcatWide)) {
+    return unsupported(request, "more than eight inputs, or none");
+  }
   if (Status s = check_node(request, static_cast<std::uint32_t>(count)); !s) return s.error();
   const Dims& y = request.output;
   std::uint64_t total = 0;
-  bool aligned = true;
-  for (std::int32_t i = 0; i < count; i++) {
-    const Dims& x = request.inputs[static_cast<std::size_t>(i)];
+  std::vector<ConcatPart> parts;
+  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(count); i++) {
+    const Dims& x = request.inputs[i];
     if (x.n != y.n || x.h != y.h || x.w != y.w)
       return unsupported(request, "inputs of different sizes");
-    // The last input may end anywhere: what follows it is padding.
-    if (i + 1 < count && x.c % 4 != 0) aligned = false;
+    parts.push_back({{BufferKind::kInput, i}, x.c});
     total += x.c;
   }
   if (total != y.c)
     return unsupported(request, "the output's channels are not the sum of the inputs'");
 
-  Dispatch d;
-  d.kernel = "concat";
-  for (std::int32_t i = 0; i < kMost; i++) {
-    d.buffers.push_back({BufferKind::kInput, static_cast<std::uint32_t>(i < count ? i : 0)});
-  }
-  d.buffers.push_back(residual_ref(request));
-  d.buffers.push_back({BufferKind::kOutput, 0});
-  set_epilogue_specs(d, request.node);
-  if (count != kMost) d.specs.push_back({"inputs", static_cast<std::uint32_t>(count)});
-  if (aligned) d.specs.push_back({"aligned", 1});
-  push_epilogue(d, request.node.epilogue);
-  d.push_u32(static_cast<std::uint32_t>(y.vectors()));
-  std::uint32_t end = 0;
-  for (std::int32_t i = 0; i < kMost; i++) {
-    if (i < count) end += request.inputs[static_cast<std::size_t>(i)].c;
-    d.push_u32(end);
-  }
-  set_linear_grid(d, y.vectors(), request.traits);
   Lowered out;
-  out.dispatches.push_back(std::move(d));
+  const DeviceTraits& traits = request.traits;
+  const std::size_t most = traits.max_storage_buffers >= tuning::kConcatWide + tuning::kConcatOthers
+                               ? tuning::kConcatWide
+                               : tuning::kConcatNarrow;
+  while (parts.size() > most) {
+    // The first few become one, without the epilogue.
+    const std::span first(parts.data(), most);
+    std::uint32_t channels = 0;
+    for (const ConcatPart& part : first) channels += part.channels;
+    const BufferRef scratch{BufferKind::kScratch,
+                            static_cast<std::uint32_t>(out.scratch_bytes.size())};
+    out.scratch_bytes.push_back(y.pixels() * ((channels + 3) / 4) * 16);  // 16: as fp32
+    constexpr model::Epilogue kNothing{model::Activation::kNone, 0, 0, 1, 0};
+    out.dispatches.push_back(
+        concat_of(first, first.front().buffer, scratch, y.pixels(), kNothing, 0, traits));
+    parts.erase(parts.begin() + 1, parts.begin() + static_cast<std::ptrdiff_t>(most));
+    parts.front() = {scratch, channels};
+  }
+  out.dispatches.push_back(concat_of(parts, residual_ref(request), {BufferKind::kOutput, 0},
+                                     y.pixels(), request.node.epilogue, request.node.flags,
+                                     traits));
   return out;
 }
 

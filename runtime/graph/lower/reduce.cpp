@@ -91,7 +91,8 @@ Result<Lowered> squeeze_excite(const LowerRequest& request) {
   if (mid.act > model::Activation::kGelu) return unsupported(request, "unknown activation");
   Lowered out;
   if (x.c4() > tuning::kSqueezeMaxVectors || middle.c4() > tuning::kSqueezeMaxVectors ||
-      x.n > request.traits.max_group_count[0] || !activation_is_lines(mid.act)) {
+      x.n > request.traits.max_group_count[0] || !activation_is_lines(mid.act) ||
+      request.traits.max_storage_buffers < tuning::kSqueezeBindings) {
     const BufferRef hidden{BufferKind::kScratch, 0};
     const BufferRef input{BufferKind::kInput, 0};
     const auto constant = [](std::uint32_t k) { return BufferRef{BufferKind::kConst, k}; };

@@ -33,6 +33,15 @@ inline constexpr std::uint32_t kSqueezeX = 16;
 inline constexpr std::uint32_t kSqueezeY = 16;
 inline constexpr std::uint32_t kSqueezeMaxVectors = 256;
 
+// Storage buffers that squeeze_excite binds; with fewer it is two matrix products, too.
+inline constexpr std::uint32_t kSqueezeBindings = 9;
+
+// Inputs of concat's two forms (INPUTS of concat.comp), and what a form binds beside them: residual
+// and output. A device of eight storage buffers takes the narrow form, several times where need be.
+inline constexpr std::uint32_t kConcatWide = 8;
+inline constexpr std::uint32_t kConcatNarrow = 4;
+inline constexpr std::uint32_t kConcatOthers = 2;
+
 // Positions of a workgroup in attention; halved until they fit the device.
 inline constexpr std::uint32_t kAttentionQueries = 8;
 // Keys whose loads overlap. A CPU driver has nothing to overlap and compiles four times the code.
