@@ -51,16 +51,15 @@ int run(const Arguments& arguments) {
     return fail("--variant: " + forms.error().message, 2);
   }
   std::vector<DeviceReport> reports;
-  std::string mistakes;
   for (const std::string& path : arguments.devices) {
     auto profile = load_profile(path);
     if (profile) {
       reports.push_back({*std::move(profile), {}});
     } else {
-      mistakes += (mistakes.empty() ? "" : "\n") + profile.error().message;
+      fail(profile.error().message);
     }
   }
-  if (!mistakes.empty()) return fail(mistakes);
+  if (reports.size() != arguments.devices.size()) return 1;
   const auto table = arguments.table.empty() ? open_table() : Table::from_file(arguments.table);
   if (!table) return fail(table.error().message);
 

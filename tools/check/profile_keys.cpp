@@ -28,6 +28,8 @@ constexpr FeatureKey kFeatures[] = {
     {"shaderFloat16", &C::float16, k12, "VK_KHR_shader_float16_int8"},
     {"shaderInt8", &C::int8, k12, "VK_KHR_shader_float16_int8"},
     {"vulkanMemoryModel", &C::vulkan_memory_model, k12, "VK_KHR_vulkan_memory_model"},
+    {"vulkanMemoryModelDeviceScope", &C::vulkan_memory_model_device_scope, k12,
+     "VK_KHR_vulkan_memory_model"},
     {"shaderIntegerDotProduct", &C::integer_dot_product, k13, "VK_KHR_shader_integer_dot_product"},
     {"cooperativeMatrix", &C::cooperative_matrix, 0, "VK_KHR_cooperative_matrix"},
 };
@@ -64,7 +66,6 @@ constexpr LimitKey alignment(std::string_view name, std::uint64_t guaranteed,
 // Guarantees: table "Required Limits" of the Vulkan specification. Those of a descriptor set are a
 // stage's times the stages that the device has: at least vertex, fragment and compute.
 constexpr LimitKey kLimits[] = {
-    u32("maxImageDimension2D", 4096, &C::max_image_size),
     u64("maxStorageBufferRange", 1u << 27, &C::max_storage_range),
     u32("maxPushConstantsSize", 128, &C::max_push_bytes),
     u32("maxBoundDescriptorSets", 4, &C::max_bound_sets),
@@ -84,6 +85,7 @@ constexpr LimitKey kLimits[] = {
         "maxDescriptorSetSampledImages"),
     u32("maxDescriptorSetSampledImages", 48, &C::max_sampled_images,
         "maxPerStageDescriptorSampledImages"),
+    u32("maxImageDimension2D", 4096, &C::max_image_size),
     u32("maxComputeSharedMemorySize", 16384, &C::max_shared_bytes),
     triple("maxComputeWorkGroupCount", 65535, 65535, &C::max_group_count),
     u32("maxComputeWorkGroupInvocations", 128, &C::max_invocations),

@@ -8,6 +8,9 @@
 namespace spirkiln::check {
 namespace {
 
+using gen::json_list;
+using gen::json_string;
+
 constexpr std::size_t kColumns = 100;
 
 std::string shapes_text(const std::vector<InputShape>& shapes) {
@@ -45,13 +48,6 @@ std::string failure_text(const Outcome& outcome) {
   }
   for (const std::string& why : outcome.refused) text += fmt::format("    {}\n", why);
   return text;
-}
-
-template <typename Range, typename Function>
-std::string json_list(const Range& items, const Function& item) {
-  std::string out = "[";
-  for (const auto& i : items) out += (out.size() > 1 ? ", " : "") + item(i);
-  return out + "]";
 }
 
 std::string outcome_json(const Outcome& outcome) {

@@ -74,6 +74,7 @@ storagePushConstant8 = true
 shaderFloat16 = true
 shaderInt8 = true
 vulkanMemoryModel = true
+vulkanMemoryModelDeviceScope = true
 shaderIntegerDotProduct = true
 cooperativeMatrix = true
 [limits]
@@ -88,6 +89,7 @@ maxPerStageDescriptorStorageImages = 8
 maxDescriptorSetStorageImages = 40
 maxPerStageDescriptorSampledImages = 128
 maxDescriptorSetSampledImages = 640
+maxImageDimension2D = 16384
 maxComputeSharedMemorySize = 49152
 maxComputeWorkGroupCount = [2147483647, 65535, 65536]
 maxComputeWorkGroupInvocations = 1024
@@ -121,6 +123,7 @@ size = 500
   CHECK(c.max_uniform_buffers == 300);  // the smaller of the stage's and the set's
   CHECK(c.max_storage_images == 8);
   CHECK(c.max_sampled_images == 128);
+  CHECK(c.max_image_size == 16384);
   CHECK(c.max_shared_bytes == 49152);
   CHECK(c.max_group_count == std::array<std::uint32_t, 3>{2147483647, 65535, 65536});
   CHECK(c.max_invocations == 1024);
