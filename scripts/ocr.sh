@@ -26,7 +26,7 @@ prepare
 build_targets tools/ocr/spirkiln-ocr packs
 
 publish_packs
-export SPIRKILN_MODELS=$build/tools/packs
+export SPIRKILN_MODELS=${SPIRKILN_MODELS:-$build/tools/packs}
 
 if (($# == 0)); then
   sample=$build/sample/sample.png

@@ -184,7 +184,11 @@ Result<Recognition> recognise(Net& net, const Dictionary& dictionary,
     weight[pieces[i].crop] += characters;
   }
   for (std::size_t i = 0; i < crops.size(); ++i) {
-    if (weight[i] > 0) out.readings[i].score /= static_cast<float>(weight[i]);
+    Reading& line = out.readings[i];
+    if (weight[i] > 0) line.score /= static_cast<float>(weight[i]);
+    // A space at an end is where the crop was wider than its text.
+    line.text.erase(line.text.find_last_not_of(' ') + 1);
+    line.text.erase(0, line.text.find_first_not_of(' '));
   }
   return out;
 }

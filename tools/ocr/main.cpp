@@ -173,7 +173,11 @@ int read_all(const Arguments& arguments) {
   auto reader = OcrReader::open(folder, *device, graph_options, ocr_options);
   if (!reader) {
     const ErrorCode code = reader.error().code;
-    if (code != ErrorCode::kIo && code != ErrorCode::kCorrupt) return fail(reader.error());
+    // Only where it is about that folder.
+    if ((code != ErrorCode::kIo && code != ErrorCode::kCorrupt) ||
+        reader.error().message.find(folder) == std::string::npos) {
+      return fail(reader.error());
+    }
     return fail(
         {code, fmt::format("{} (packs are looked for in {}; scripts/ocr.sh makes them, --models "
                            "or $SPIRKILN_MODELS names another folder)",

@@ -1,12 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cross.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <spirv_cross/spirv_glsl.hpp>
 #include <spirv_cross/spirv_hlsl.hpp>
 #include <spirv_cross/spirv_msl.hpp>
 
 namespace spirkiln::gen {
+namespace {
+
+// HLSL has no word for the number of workgroups: it becomes a constant buffer behind the kernel's
+// bindings.
+void place_workgroup_count(spirv_cross::CompilerHLSL* compiler) {
+  const auto id = compiler->remap_num_workgroups_builtin();
+  if (id == 0) return;
+  std::uint32_t next = 0;
+  const auto resources = compiler->get_shader_resources();
+  for (const auto* list : {&resources.storage_buffers, &resources.uniform_buffers,
+                           &resources.storage_images, &resources.sampled_images}) {
+    for (const auto& r : *list) {
+      next = std::max(next, compiler->get_decoration(r.id, spv::DecorationBinding) + 1);
+    }
+  }
+  compiler->set_decoration(id, spv::DecorationDescriptorSet, 0);
+  compiler->set_decoration(id, spv::DecorationBinding, next);
+}
+
+}  // namespace
 
 Result<std::string> cross_compile(const std::vector<std::uint32_t>& words, Language language) {
   try {
@@ -23,6 +44,7 @@ Result<std::string> cross_compile(const std::vector<std::uint32_t>& words, Langu
       options.shader_model = 62;
       options.enable_16bit_types = true;
       compiler.set_hlsl_options(options);
+      place_workgroup_count(&compiler);
       return compiler.compile();
     }
     spirv_cross::CompilerGLSL compiler(words);

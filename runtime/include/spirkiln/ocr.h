@@ -9,13 +9,12 @@
  * NULL) gets the bytes that the whole text takes, its NUL included. `buffer` may be NULL with
  * `bytes` 0.
  *
- *   spirkiln_ocr_reader *reader;
- *   spirkiln_ocr_page *page;
- *   if (spirkiln_ocr_open(NULL, NULL, &reader, error, sizeof error) == SPIRKILN_OK &&
- *       spirkiln_ocr_read_file(reader, "receipt.jpg", 0, &page, error, sizeof error) ==
- * SPIRKILN_OK) { size_t needed; spirkiln_ocr_page_text(page, NULL, 0, &needed); char *text =
- * malloc(needed); spirkiln_ocr_page_text(page, text, needed, NULL);
- *   }
+ * In a program, with `char error[512]`:
+ *
+ *     spirkiln_ocr_open(NULL, NULL, &reader, error, sizeof error);
+ *     spirkiln_ocr_read_file(reader, "receipt.jpg", 0, &page, error, sizeof error);
+ *     spirkiln_ocr_page_text(page, NULL, 0, &needed);
+ *     spirkiln_ocr_page_text(page, text, needed, NULL);   (text: `needed` bytes of yours)
  */
 #ifndef SPIRKILN_OCR_H
 #define SPIRKILN_OCR_H
@@ -40,8 +39,8 @@ typedef struct spirkiln_ocr_options {
   {sizeof(spirkiln_ocr_options), SPIRKILN_DEVICE_OPTIONS_INIT, SPIRKILN_GRAPH_OPTIONS_INIT, 0, \
    -1.0f}
 
-/* `folder` has det.spkm, cls.spkm, rec.spkm and ppocr_keys_v1.txt; NULL: $SPIRKILN_MODELS, else the
- * folder "packs" in the cache. `options` may be NULL. */
+/* `folder` has det.spkm, cls.spkm, rec.spkm and ppocr_keys_v1.txt; NULL: the
+ * folder of default_packs_folder() in ocr.hpp ($SPIRKILN_MODELS first). `options` may be NULL. */
 SPIRKILN_API spirkiln_status spirkiln_ocr_open(const char* folder,
                                                const spirkiln_ocr_options* options,
                                                spirkiln_ocr_reader** reader, char* error,

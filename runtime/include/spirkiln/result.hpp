@@ -2,6 +2,10 @@
 // The one error type of the libraries, and the value-or-error that carries it.
 #pragma once
 
+#if (defined(_MSVC_LANG) ? _MSVC_LANG : __cplusplus) < 202002L
+#error "Spirkiln's C++ headers need C++20 (-std=c++20); its C headers do not"
+#endif
+
 #include <cassert>
 #include <cstdint>
 #include <functional>
