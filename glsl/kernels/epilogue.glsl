@@ -17,6 +17,7 @@ struct Epilogue {
   float post_scale;
   float post_bias;
   uint gate;
+  uint unused;  // whole vectors: in HLSL nothing may follow a structure within a vector
 };
 
 // erf to 1.5e-7 (Abramowitz and Stegun 7.1.26): below half precision's eps by far, and below what

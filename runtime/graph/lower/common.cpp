@@ -90,6 +90,7 @@ void push_epilogue(Dispatch& d, const model::Epilogue& e) {
   }
   for (float v : {a, b, lo, hi, e.post_scale, e.post_bias}) d.push_f32(v);
   d.push_u32(gate);
+  d.push_u32(0);
 }
 
 void set_epilogue_specs(Dispatch& d, const model::Epilogue& epilogue, std::uint32_t flags) {

@@ -27,7 +27,7 @@ inline bool has_residual(const model::Node& node) {
 // The residual's buffer; where there is none, the first input stands in and is never read.
 BufferRef residual_ref(const LowerRequest& request);
 
-// Numbers of an activation that is made of lines (epilogue.glsl); 28 bytes.
+// Numbers of an activation that is made of lines (epilogue.glsl); 32 bytes.
 void push_epilogue(Dispatch& d, const model::Epilogue& epilogue);
 // The constants act_kind and residual.
 void set_epilogue_specs(Dispatch& d, const model::Epilogue& epilogue, std::uint32_t flags);
