@@ -7,6 +7,8 @@
 #include <glslang/SPIRV/GlslangToSpv.h>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
 
 #include "include_resolver.hpp"
 #include "link_errors.hpp"
@@ -56,6 +58,23 @@ void take_log(FrontResult& result, const char* log, const std::string& name, Sou
 
 }  // namespace
 
+namespace {
+
+// The dialect asks for the StorageBuffer class where a variant may store bytes. A kernel without
+// any keeps the class that every Vulkan 1.0 device knows, and so the words of the variant without
+// bytes.
+void drop_idle_pragma(std::string* text) {
+  constexpr std::string_view kPragma = "#pragma use_storage_buffer";
+  for (const char* type : {"int8_t", "i8vec", "u8vec"}) {
+    if (text->find(type) != std::string::npos) return;
+  }
+  if (const auto at = text->find(kPragma); at != std::string::npos) {
+    text->replace(at, kPragma.size(), kPragma.size(), ' ');
+  }
+}
+
+}  // namespace
+
 FrontResult preprocess(const PreprocessInput& input, SourceStore& sources) {
   initialise();
   const WorkScope scope(input.name);
@@ -79,6 +98,7 @@ FrontResult preprocess(const PreprocessInput& input, SourceStore& sources) {
                                   fmt::format("expands to {} bytes, at most {} are compiled",
                                               result.text.size(), kMaxExpandedBytes)});
   }
+  drop_idle_pragma(&result.text);
   return result;
 }
 
