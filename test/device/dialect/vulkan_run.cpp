@@ -18,32 +18,6 @@ constexpr std::size_t kJobsOfOneSubmission = 48;
 constexpr std::size_t kGuardBytes = 256;
 constexpr std::byte kGuard{0xa5};
 
-#define SPIRKILN_TEST_IMAGE_CALLS(X) \
-  X(vkCreateImage)                   \
-  X(vkDestroyImage)                  \
-  X(vkGetImageMemoryRequirements)    \
-  X(vkBindImageMemory)               \
-  X(vkCreateImageView)               \
-  X(vkDestroyImageView)              \
-  X(vkCreateSampler)                 \
-  X(vkDestroySampler)                \
-  X(vkCmdCopyBufferToImage)          \
-  X(vkCmdCopyImageToBuffer)
-
-// The runtime's own list has what the runtime calls.
-struct ImageCalls {
-#define SPIRKILN_TEST_MEMBER(name) PFN_##name name = nullptr;
-  SPIRKILN_TEST_IMAGE_CALLS(SPIRKILN_TEST_MEMBER)
-#undef SPIRKILN_TEST_MEMBER
-
-  explicit ImageCalls(const Device::State& s) {
-    const auto get = s.instance->functions().vkGetDeviceProcAddr;
-#define SPIRKILN_TEST_LOAD(name) name = reinterpret_cast<PFN_##name>(get(s.device, #name));
-    SPIRKILN_TEST_IMAGE_CALLS(SPIRKILN_TEST_LOAD)
-#undef SPIRKILN_TEST_LOAD
-  }
-};
-
 template <typename T>
 T make(VkStructureType type) {
   T info{};
@@ -80,7 +54,7 @@ struct Made {
 class Batch {
  public:
   Batch(const Device& device, std::span<Job> jobs)
-      : s_(*device.state()), shared_(device.state()), f_(s_.f), image_(s_), jobs_(jobs) {}
+      : s_(*device.state()), shared_(device.state()), f_(s_.f), jobs_(jobs) {}
   Batch(const Batch&) = delete;
   Batch& operator=(const Batch&) = delete;
   ~Batch() {
@@ -89,15 +63,15 @@ class Batch {
       f_.vkDestroyPipelineLayout(s_.device, m.layout, nullptr);
       f_.vkDestroyDescriptorSetLayout(s_.device, m.set_layout, nullptr);
       for (BoundImage& i : m.images) {
-        image_.vkDestroyImageView(s_.device, i.view, nullptr);
-        image_.vkDestroyImage(s_.device, i.image, nullptr);
+        f_.vkDestroyImageView(s_.device, i.view, nullptr);
+        f_.vkDestroyImage(s_.device, i.image, nullptr);
         f_.vkFreeMemory(s_.device, i.memory, nullptr);
       }
     }
     f_.vkDestroyDescriptorPool(s_.device, pool_, nullptr);
     f_.vkDestroyCommandPool(s_.device, commands_, nullptr);
     f_.vkDestroyFence(s_.device, fence_, nullptr);
-    image_.vkDestroySampler(s_.device, sampler_, nullptr);
+    f_.vkDestroySampler(s_.device, sampler_, nullptr);
   }
 
   Status run() {
@@ -105,7 +79,7 @@ class Batch {
     auto sampler = make<VkSamplerCreateInfo>(VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO);
     sampler.addressModeU = sampler.addressModeV = sampler.addressModeW =
         VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
-    VkResult r = image_.vkCreateSampler(s_.device, &sampler, nullptr, &sampler_);
+    VkResult r = f_.vkCreateSampler(s_.device, &sampler, nullptr, &sampler_);
     if (r != VK_SUCCESS) return vk_error("vkCreateSampler", r);
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       if (auto status = make_resources(jobs_[i], &made_[i]); !status) return status;
@@ -153,23 +127,23 @@ class Batch {
     info.samples = VK_SAMPLE_COUNT_1_BIT;
     info.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
                  (shape.sampled ? VK_IMAGE_USAGE_SAMPLED_BIT : VK_IMAGE_USAGE_STORAGE_BIT);
-    VkResult r = image_.vkCreateImage(s_.device, &info, nullptr, &out->image);
+    VkResult r = f_.vkCreateImage(s_.device, &info, nullptr, &out->image);
     if (r != VK_SUCCESS) return vk_error("vkCreateImage", r);
     VkMemoryRequirements need{};
-    image_.vkGetImageMemoryRequirements(s_.device, out->image, &need);
+    f_.vkGetImageMemoryRequirements(s_.device, out->image, &need);
     auto alloc = make<VkMemoryAllocateInfo>(VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO);
     alloc.allocationSize = need.size;
     alloc.memoryTypeIndex = choose_memory_type(s_.memory, need.memoryTypeBits, MemoryUse::kDevice);
     r = f_.vkAllocateMemory(s_.device, &alloc, nullptr, &out->memory);
     if (r != VK_SUCCESS) return vk_error("vkAllocateMemory of an image", r);
-    r = image_.vkBindImageMemory(s_.device, out->image, out->memory, 0);
+    r = f_.vkBindImageMemory(s_.device, out->image, out->memory, 0);
     if (r != VK_SUCCESS) return vk_error("vkBindImageMemory", r);
     auto view = make<VkImageViewCreateInfo>(VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO);
     view.image = out->image;
     view.viewType = static_cast<VkImageViewType>(shape.dims - 1);
     view.format = info.format;
     view.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
-    r = image_.vkCreateImageView(s_.device, &view, nullptr, &out->view);
+    r = f_.vkCreateImageView(s_.device, &view, nullptr, &out->view);
     return r == VK_SUCCESS ? Status(Ok{}) : vk_error("vkCreateImageView", r);
   }
 
@@ -289,10 +263,10 @@ class Batch {
     f_.vkCmdPipelineBarrier(c, before, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 0, nullptr, 0, nullptr, 1,
                             &barrier);
     if (back) {
-      image_.vkCmdCopyImageToBuffer(c, image.image, used, buffer.handle(), 1, &region);
+      f_.vkCmdCopyImageToBuffer(c, image.image, used, buffer.handle(), 1, &region);
       return;
     }
-    image_.vkCmdCopyBufferToImage(c, buffer.handle(), image.image, used, 1, &region);
+    f_.vkCmdCopyBufferToImage(c, buffer.handle(), image.image, used, 1, &region);
     barrier.srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT;
     barrier.dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
     barrier.oldLayout = used;
@@ -378,7 +352,6 @@ class Batch {
   const Device::State& s_;
   std::shared_ptr<Device::State> shared_;
   const DeviceFunctions& f_;
-  ImageCalls image_;
   std::span<Job> jobs_;
   std::vector<Made> made_;
   VkDescriptorPool pool_ = VK_NULL_HANDLE;
