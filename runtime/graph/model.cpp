@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/model.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -8,7 +9,6 @@
 #include <xxhash.h>
 
 #include "loader/guard.hpp"
-#include "table/checked_bytes.hpp"
 #include "table/read_file.hpp"
 
 namespace spirkiln {
@@ -18,9 +18,6 @@ static_assert(std::endian::native == std::endian::little, "packs are little-endi
 namespace {
 
 using namespace model;
-
-constexpr std::uint64_t kMaxPackBytes = 2ull << 30;
-constexpr std::int32_t kMaxChannels = 1 << 20;
 
 bool halves_finite(std::span<const std::byte> plane) {
   // Eight bytes at a time: a half is infinite or NaN when its five exponent bits are all set, which
@@ -48,7 +45,7 @@ bool floats_finite(std::span<const std::byte> plane) {
 }  // namespace
 
 std::string_view Model::State::string(std::uint32_t offset) const {
-  return is_string(offset) ? std::string_view(strings.data() + offset) : std::string_view();
+  return offset < strings.size() ? std::string_view(strings.data() + offset) : std::string_view();
 }
 std::span<const std::uint32_t> Model::State::inputs_of(const Node& n) const {
   return n.input_count == 0 ? std::span<const std::uint32_t>{}
@@ -66,30 +63,49 @@ std::span<const std::byte> Model::State::plane(const Const& c, bool low) const {
   return std::span(bytes).subspan(low ? c.lo_offset : c.offset, c.elements * bytes_each);
 }
 
-Error Model::State::corrupt(const std::string& what) const {
+namespace {
+
+Error damaged(const std::string& origin, const std::string& what) {
   return Error{ErrorCode::kCorrupt, origin + ": the model pack is damaged: " + what +
                                         ". Make it again with spirkiln model"};
 }
 
-Status Model::State::parse() {
-  if (bytes.size() < sizeof kMagic || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) {
+// Of a file that begins with `head`, before the rest of it is read.
+Status check_head(std::span<const std::byte> head, std::uint64_t size, const std::string& origin) {
+  if (head.size() < sizeof kMagic || std::memcmp(head.data(), kMagic, sizeof kMagic) != 0) {
     return Error{ErrorCode::kCorrupt, origin +
                                           " is no model pack (it does not begin with "
                                           "SPKMODEL). spirkiln model makes one from ONNX"};
   }
-  if (bytes.size() < sizeof(ModelHeader)) return corrupt("it ends inside its header");
-  std::memcpy(&header, bytes.data(), sizeof header);
+  if (head.size() < sizeof(ModelHeader)) return damaged(origin, "it ends inside its header");
+  ModelHeader header;
+  std::memcpy(&header, head.data(), sizeof header);
   if (header.version != kVersion) {
     return Error{ErrorCode::kCorrupt, origin + ": pack format " + std::to_string(header.version) +
                                           ", this library reads format " +
                                           std::to_string(kVersion) +
                                           ". Make it again with the matching spirkiln model"};
   }
-  if (header.header_bytes != sizeof(ModelHeader)) return corrupt("header size");
-  if (header.total_bytes != bytes.size()) {
-    return corrupt("it says " + std::to_string(header.total_bytes) + " bytes and has " +
-                   std::to_string(bytes.size()));
+  if (header.header_bytes != sizeof(ModelHeader)) return damaged(origin, "header size");
+  if (header.total_bytes != size) {
+    return damaged(origin, "it says " + std::to_string(header.total_bytes) + " bytes and has " +
+                               std::to_string(size));
   }
+  if (size > kMaxPackBytes) {
+    return damaged(origin, "it has " + std::to_string(size) + " bytes, at most " +
+                               std::to_string(kMaxPackBytes) + " are allowed");
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Error Model::State::corrupt(const std::string& what) const { return damaged(origin, what); }
+
+Status Model::State::parse() {
+  const auto head = std::span(bytes).first(std::min(bytes.size(), sizeof header));
+  if (auto s = check_head(head, bytes.size(), origin); !s) return s;
+  std::memcpy(&header, bytes.data(), sizeof header);
   const auto body = std::span(bytes).subspan(sizeof(ModelHeader));
   if (XXH3_64bits(body.data(), body.size()) != header.checksum) return corrupt("checksum");
   if (auto s = parse_sections(); !s) return s;
@@ -101,12 +117,18 @@ Status Model::State::parse() {
 }
 
 Status Model::State::parse_sections() {
-  auto take = [&](auto* out, const Section& s, const char* name) -> Status {
+  std::vector<Stretch> sections;
+  auto take = [&](auto* out, const Section& s, const char* name,
+                  std::uint64_t most = UINT32_MAX) -> Status {
     using T = typename std::remove_pointer_t<decltype(out)>::value_type;
     const std::string section = std::string("section ") + name;
     if (s.stride != sizeof(T)) {
       return corrupt(section + " has entries of " + std::to_string(s.stride) + " bytes, expected " +
                      std::to_string(sizeof(T)));
+    }
+    if (s.count > most) {
+      return corrupt(section + " has " + std::to_string(s.count) + " entries, at most " +
+                     std::to_string(most) + " are allowed");
     }
     if (s.count != 0 && s.offset < sizeof(ModelHeader)) {
       return corrupt(section + " overlaps the header");
@@ -114,17 +136,21 @@ Status Model::State::parse_sections() {
     auto span = section_of<T>(bytes, s.offset, s.count);
     if (!span) return corrupt(section + " is out of bounds");
     *out = *span;
+    sections.push_back({s.offset, s.offset + span->size_bytes()});
     return Ok{};
   };
   std::span<const std::byte> data;
   for (const Status& s :
-       {take(&strings, header.strings, "strings"), take(&exprs, header.exprs, "expressions"),
-        take(&constraints, header.constraints, "constraints"),
-        take(&tensors, header.tensors, "tensors"), take(&nodes, header.nodes, "nodes"),
-        take(&refs, header.refs, "references"), take(&consts, header.consts, "constants"),
-        take(&outputs, header.outputs, "outputs"), take(&data, header.data, "data")}) {
+       {take(&strings, header.strings, "strings"),
+        take(&exprs, header.exprs, "expressions", kMaxExprs),
+        take(&constraints, header.constraints, "constraints", kMaxConstraints),
+        take(&tensors, header.tensors, "tensors", kMaxTensors),
+        take(&nodes, header.nodes, "nodes", kMaxNodes), take(&refs, header.refs, "references"),
+        take(&consts, header.consts, "constants", kMaxConsts),
+        take(&outputs, header.outputs, "outputs", kMaxOutputs), take(&data, header.data, "data")}) {
     if (!s) return s;
   }
+  if (overlap(std::move(sections))) return corrupt("two sections overlap");
   if (strings.empty() || strings.front() != '\0' || strings.back() != '\0') {
     return corrupt("the string section does not begin and end with a NUL byte");
   }
@@ -181,6 +207,7 @@ Status Model::State::check_tensors() const {
 
 Status Model::State::check_consts() const {
   const Section& data = header.data;
+  std::vector<Stretch> planes;
   for (std::size_t i = 0; i < consts.size(); ++i) {
     const Const& c = consts[i];
     const std::string at = "constant " + std::to_string(i);
@@ -200,8 +227,15 @@ Status Model::State::check_consts() const {
     if (half ? !lies_inside(c.lo_offset) : c.lo_offset != 0) {
       return corrupt(at + ": position of the second plane");
     }
-    const bool finite =
-        half ? halves_finite(plane(c)) && halves_finite(plane(c, true)) : floats_finite(plane(c));
+    planes.push_back({c.offset, c.offset + bytes_needed});
+    if (half) planes.push_back({c.lo_offset, c.lo_offset + bytes_needed});
+  }
+  // Before their numbers are read: all of them together are then no more than the file.
+  if (overlap(std::move(planes))) return corrupt("two constants overlap");
+  for (const Const& c : consts) {
+    const bool finite = c.type == ConstType::kHalfPair
+                            ? halves_finite(plane(c)) && halves_finite(plane(c, true))
+                            : floats_finite(plane(c));
     if (!finite) {
       return Error{ErrorCode::kNotFinite,
                    origin + ": constant " + std::string(string(c.name)) + " holds NaN or infinity"};
@@ -224,6 +258,10 @@ Status Model::State::check_nodes() const {
     if (n.op > Op::kSoftmax) return corrupt(at + ": unknown operator");
     if ((n.flags & ~static_cast<std::uint32_t>(kHasResidual | kResidualBefore)) != 0) {
       return corrupt(at + ": unknown flags");
+    }
+    if (n.input_count > kMaxNodeInputs || n.const_count > kMaxNodeConsts) {
+      return corrupt(at + ": " + std::to_string(n.input_count) + " inputs and " +
+                     std::to_string(n.const_count) + " constants");
     }
     if (!range_in(n.first_input, n.input_count, refs.size()) ||
         !range_in(n.first_const, n.const_count, refs.size())) {
@@ -270,7 +308,11 @@ Result<Model> Model::from_bytes(std::vector<std::byte> bytes, std::string name) 
 }
 
 Result<Model> Model::open(const std::string& path) {
-  auto bytes = guarded([&] { return read_file(path, kMaxPackBytes); });
+  auto bytes = guarded([&] {
+    return read_file(path, kMaxPackBytes, {sizeof(ModelHeader), [&](auto head, std::uint64_t size) {
+                                             return check_head(head, size, path);
+                                           }});
+  });
   if (!bytes) return std::move(bytes).error();
   return from_bytes(*std::move(bytes), path);
 }

@@ -10,6 +10,7 @@
 
 #include "spirkiln/model_format.hpp"
 #include "spirkiln/spirkiln.hpp"
+#include "table/checked_bytes.hpp"
 
 namespace spirkiln {
 
@@ -38,7 +39,9 @@ struct Model::State {
 
  private:
   Error corrupt(const std::string& what) const;
-  bool is_string(std::uint32_t offset) const { return offset < strings.size(); }
+  bool is_string(std::uint32_t offset) const {
+    return string_in(strings, offset, model::kMaxStringBytes);
+  }
   Status parse_sections();
   Status check_exprs() const;
   Status check_tensors() const;

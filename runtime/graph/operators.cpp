@@ -12,8 +12,6 @@ using namespace model;
 
 std::uint64_t cpad(std::uint64_t c) { return (c + 3) / 4 * 4; }
 
-constexpr std::int32_t kMaxWindow = 1 << 12;  // kernel, stride, dilation and padding each
-
 struct Expected {
   ConstType type;
   std::uint64_t elements;
@@ -145,7 +143,7 @@ class NodeCheck {
 
   std::string squeeze_excite() {
     if (static_cast<std::uint32_t>(n_.i[10]) != in(0) ||
-        static_cast<std::uint32_t>(n_.i[11]) != out() || n_.i[12] < 1 || n_.i[12] > (1 << 20)) {
+        static_cast<std::uint32_t>(n_.i[11]) != out() || n_.i[12] < 1 || n_.i[12] > kMaxChannels) {
       return "its channels are not those of its tensors";
     }
     if (!between(13, 13, 0, static_cast<std::int32_t>(Activation::kGelu))) {

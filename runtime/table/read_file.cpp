@@ -20,28 +20,42 @@ using File = std::unique_ptr<std::FILE, Close>;
 
 }  // namespace
 
-Result<std::vector<std::byte>> read_file(const std::string& path, std::uint64_t max_bytes) {
+Result<std::vector<std::byte>> read_file(const std::string& path, std::uint64_t max_bytes,
+                                         const HeadCheck& head) {
+  // Asked before the file is opened: opening a pipe waits for its other end.
   std::error_code ec;
   const auto status = std::filesystem::status(path, ec);
   if (std::filesystem::is_directory(status)) {
     return Error{ErrorCode::kIo, "cannot read " + path + ": it is a folder"};
   }
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    return Error{ErrorCode::kIo,
+                 "cannot read " + path + ": it is a pipe or device, expected a regular file"};
+  }
   File file(std::fopen(path.c_str(), "rb"));
   if (file == nullptr) {
     return Error{ErrorCode::kIo, "cannot read " + path + ": " + std::strerror(errno)};
   }
-  // Grown as bytes arrive: a device file or a pipe has no size to trust.
-  std::vector<std::byte> bytes;
-  std::uint64_t expected =
-      std::filesystem::is_regular_file(status) ? std::filesystem::file_size(path, ec) : 0;
+  std::uint64_t expected = std::filesystem::file_size(path, ec);
   if (ec) expected = 0;
   if (expected > max_bytes) {
     return Error{ErrorCode::kIo, path + " has " + std::to_string(expected) +
                                      " bytes, more than the limit of " + std::to_string(max_bytes)};
   }
-  // One byte more than expected, so that the end is met without another round.
+  const auto failed = [&] {
+    return Error{ErrorCode::kIo, "cannot read " + path + ": " + std::strerror(errno)};
+  };
+  std::vector<std::byte> bytes(head.bytes);
+  std::uint64_t used = std::fread(bytes.data(), 1, bytes.size(), file.get());
+  if (std::ferror(file.get()) != 0) return failed();
+  if (head.check) {
+    if (auto s = head.check(std::span(bytes).first(used), expected); !s) {
+      return std::move(s).error();
+    }
+  }
+  // Grown as bytes arrive, since the file may grow; one byte more than expected, so that the end is
+  // met without another round.
   constexpr std::uint64_t kChunk = 1 << 16;
-  std::uint64_t used = 0;
   for (;;) {
     const std::uint64_t room = std::min(std::max(expected + 1, used + kChunk), max_bytes + 1);
     bytes.resize(room);
@@ -53,9 +67,7 @@ Result<std::vector<std::byte>> read_file(const std::string& path, std::uint64_t 
     if (used < room) break;
   }
   bytes.resize(used);
-  if (std::ferror(file.get()) != 0) {
-    return Error{ErrorCode::kIo, "cannot read " + path + ": " + std::strerror(errno)};
-  }
+  if (std::ferror(file.get()) != 0) return failed();
   return bytes;
 }
 

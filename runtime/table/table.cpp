@@ -22,8 +22,6 @@ namespace {
 
 using namespace table;
 
-constexpr std::uint32_t kMaxFrameBytes = 64u << 20;  // far above any real frame
-constexpr std::uint64_t kMaxTableBytes = 512u << 20;
 constexpr std::uint32_t kSpirvMagic = 0x07230203;
 
 }  // namespace
@@ -52,20 +50,28 @@ struct Table::State {
   Error corrupt(const std::string& what) const {
     return Error{ErrorCode::kCorrupt, origin + ": the kernel table is damaged: " + what};
   }
-  bool is_string(std::uint32_t offset) const { return offset < strings.size(); }
+  bool is_string(std::uint32_t offset) const { return string_in(strings, offset, kMaxStringBytes); }
 
   Status parse();
   Status check_kernels() const;
+  Status check_frames() const;
   Status check_blobs() const;
   Status decode(std::uint32_t frame);
 };
 
-Status Table::State::parse() {
-  if (bytes.size() < sizeof(TableHeader)) {
-    return corrupt("it has " + std::to_string(bytes.size()) + " bytes, the header alone needs " +
+namespace {
+
+// Of a file that begins with `head`, before the rest of it is read.
+Status check_head(std::span<const std::byte> head, std::uint64_t size, const std::string& origin) {
+  const auto corrupt = [&](const std::string& what) {
+    return Error{ErrorCode::kCorrupt, origin + ": the kernel table is damaged: " + what};
+  };
+  if (head.size() < sizeof(TableHeader)) {
+    return corrupt("it has " + std::to_string(size) + " bytes, the header alone needs " +
                    std::to_string(sizeof(TableHeader)));
   }
-  std::memcpy(&header, bytes.data(), sizeof header);
+  TableHeader header;
+  std::memcpy(&header, head.data(), sizeof header);
   if (std::memcmp(header.magic, kMagic, sizeof kMagic) != 0) {
     return Error{ErrorCode::kCorrupt, origin +
                                           " is no kernel table (it does not begin with "
@@ -78,13 +84,29 @@ Status Table::State::parse() {
                                           ". Bake it again with the matching spirkiln"};
   }
   if (header.header_bytes != sizeof(TableHeader)) return corrupt("header size");
-  if (header.total_bytes != bytes.size()) {
+  if (header.total_bytes != size) {
     return corrupt("it says " + std::to_string(header.total_bytes) + " bytes and has " +
-                   std::to_string(bytes.size()));
+                   std::to_string(size));
   }
+  if (size > kMaxTableBytes) {
+    return corrupt("it has " + std::to_string(size) + " bytes, at most " +
+                   std::to_string(kMaxTableBytes) + " are allowed");
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Status Table::State::parse() {
+  if (auto s = check_head(bytes.first(std::min(bytes.size(), sizeof header)), bytes.size(), origin);
+      !s) {
+    return s;
+  }
+  std::memcpy(&header, bytes.data(), sizeof header);
   const auto body = bytes.subspan(sizeof(TableHeader));
   if (XXH3_64bits(body.data(), body.size()) != header.checksum) return corrupt("checksum");
 
+  std::vector<Stretch> sections;
   auto take = [&](auto* out, const Section& s, const char* name) -> Status {
     using T = typename std::remove_pointer_t<decltype(out)>::value_type;
     if (s.count != 0 && s.offset < sizeof(TableHeader)) {
@@ -93,6 +115,7 @@ Status Table::State::parse() {
     auto span = section_of<T>(bytes, s.offset, s.count);
     if (!span) return corrupt(std::string("section ") + name + " is out of bounds");
     *out = *span;
+    sections.push_back({s.offset, s.offset + span->size_bytes()});
     return Ok{};
   };
   std::span<const std::byte> data;
@@ -107,11 +130,13 @@ Status Table::State::parse() {
         take(&data, header.frame_data, "frame data")}) {
     if (!s) return s.error();
   }
+  if (overlap(std::move(sections))) return corrupt("two sections overlap");
   if (strings.empty() || strings.front() != '\0' || strings.back() != '\0') {
     return corrupt("the string section does not begin and end with a NUL byte");
   }
   if (!is_string(header.name) || !is_string(header.tool_version)) return corrupt("a header string");
   if (auto s = check_kernels(); !s) return s;
+  if (auto s = check_frames(); !s) return s;
   if (auto s = check_blobs(); !s) return s;
   decoded.resize(frames.size());
   verified.resize(blobs.size());
@@ -127,7 +152,8 @@ Status Table::State::check_kernels() const {
     const std::string_view name(strings.data() + k.name);
     if (name.empty() || (i > 0 && name <= previous)) return corrupt(at + "not sorted by name");
     previous = name;
-    if (!range_in(k.first_variant, k.variant_count, variants.size())) {
+    if (k.variant_count > kMaxVariants ||
+        !range_in(k.first_variant, k.variant_count, variants.size())) {
       return corrupt(at + "variants");
     }
     for (const VariantEntry& v :
@@ -141,7 +167,8 @@ Status Table::State::check_kernels() const {
     if (!is_string(v.name)) return corrupt(at + "name");
     if (v.kernel >= kernels.size()) return corrupt(at + "kernel");
     if (v.blob >= blobs.size()) return corrupt(at + "blob");
-    if (!range_in(v.first_axis_value, v.axis_value_count, axis_values.size())) {
+    if (v.axis_value_count > kMaxListed ||
+        !range_in(v.first_axis_value, v.axis_value_count, axis_values.size())) {
       return corrupt(at + "axis values");
     }
     if (v.storage > Storage::kBf16 || v.arithmetic > Arithmetic::kFp16 ||
@@ -155,7 +182,9 @@ Status Table::State::check_kernels() const {
   return Ok{};
 }
 
-Status Table::State::check_blobs() const {
+Status Table::State::check_frames() const {
+  std::vector<Stretch> places;
+  std::uint64_t raw = 0;
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const FrameEntry& f = frames[i];
     const std::string at = "frame " + std::to_string(i) + ": ";
@@ -165,6 +194,25 @@ Status Table::State::check_blobs() const {
       return corrupt(at + "out of bounds");
     }
     if (f.raw_bytes > kMaxFrameBytes || f.raw_bytes % 4 != 0) return corrupt(at + "size");
+    if (ZSTD_getFrameContentSize(bytes.data() + f.offset, f.packed_bytes) != f.raw_bytes) {
+      return corrupt(at + "the packed size and the index disagree");
+    }
+    raw += f.raw_bytes;
+    places.push_back({f.offset, std::uint64_t{f.offset} + f.packed_bytes});
+  }
+  if (raw > kMaxRawBytes) {
+    return corrupt("its frames unpack to " + std::to_string(raw) + " bytes, at most " +
+                   std::to_string(kMaxRawBytes) + " are allowed");
+  }
+  if (overlap(std::move(places))) return corrupt("two frames overlap");
+  return Ok{};
+}
+
+Status Table::State::check_blobs() const {
+  std::vector<Stretch> places;
+  std::vector<std::uint64_t> first_byte(frames.size() + 1, 0);  // as if frames lay end to end
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    first_byte[i + 1] = first_byte[i] + frames[i].raw_bytes;
   }
   for (std::size_t i = 0; i < blobs.size(); ++i) {
     const BlobEntry& b = blobs[i];
@@ -173,6 +221,12 @@ Status Table::State::check_blobs() const {
     if (b.offset % 4 != 0 || b.bytes % 4 != 0 || b.bytes < 20 ||
         !range_in(b.offset, b.bytes, frames[b.frame].raw_bytes)) {
       return corrupt(at + "position in its frame");
+    }
+    const std::uint64_t begin = first_byte[b.frame] + b.offset;
+    places.push_back({begin, begin + b.bytes});
+    if (std::max({b.capability_count, b.extension_count, b.binding_count, b.spec_count}) >
+        kMaxListed) {
+      return corrupt(at + "more than " + std::to_string(kMaxListed) + " entries of one kind");
     }
     if (!range_in(b.first_capability, b.capability_count, capabilities.size())) {
       return corrupt(at + "capabilities");
@@ -191,6 +245,7 @@ Status Table::State::check_blobs() const {
     }
     if (b.push_bytes % 4 != 0) return corrupt(at + "push-constant bytes");
   }
+  if (overlap(std::move(places))) return corrupt("two blobs overlap");
   for (const std::uint32_t e : extensions) {
     if (!is_string(e)) return corrupt("an extension's string");
   }
@@ -210,9 +265,6 @@ Status Table::State::decode(std::uint32_t index) {
   const FrameEntry& frame = frames[index];
   const std::byte* packed = bytes.data() + frame.offset;
   const std::string at = "frame " + std::to_string(index) + ": ";
-  if (ZSTD_getFrameContentSize(packed, frame.packed_bytes) != frame.raw_bytes) {
-    return corrupt(at + "the packed size and the index disagree");
-  }
   std::vector<std::uint32_t> words(frame.raw_bytes / 4);
   const std::size_t got =
       ZSTD_decompress(words.data(), frame.raw_bytes, packed, frame.packed_bytes);
@@ -266,14 +318,17 @@ Result<Table> Table::from_bytes(std::vector<std::byte> bytes, std::string origin
 }
 
 Result<Table> Table::from_file(const std::string& path) {
-  auto bytes = read_file(path, kMaxTableBytes);
+  auto bytes =
+      read_file(path, kMaxTableBytes, {sizeof(TableHeader), [&](auto head, std::uint64_t size) {
+                                         return check_head(head, size, path);
+                                       }});
   if (!bytes) return std::move(bytes).error();
   return from_bytes(*std::move(bytes), path);
 }
 
 std::string_view Table::string(std::uint32_t offset) const {
-  return state_->is_string(offset) ? std::string_view(state_->strings.data() + offset)
-                                   : std::string_view();
+  return offset < state_->strings.size() ? std::string_view(state_->strings.data() + offset)
+                                         : std::string_view();
 }
 std::string_view Table::name() const { return string(state_->header.name); }
 std::string_view Table::tool_version() const { return string(state_->header.tool_version); }

@@ -135,6 +135,14 @@ std::string quoted(const std::string& s) {
   return out + "\"";
 }
 
+// Names may stand in many places, so a small pack can have a long text.
+constexpr std::size_t kMaxText = std::size_t{128} << 20;
+
+Error too_long() {
+  return Error{ErrorCode::kUnsupported,
+               fmt::format("what it holds takes more than {} bytes to print", kMaxText)};
+}
+
 const char* const_type(const model::Const& c) {
   return c.type == model::ConstType::kHalfPair ? "half pair" : "float32";
 }
@@ -160,6 +168,7 @@ Result<std::string> dump_text(const std::vector<std::uint8_t>& bytes) {
     line("output     {} ({})", d.tensor_name(t), d.shape(t));
   for (const auto& c : pack.constraints) {
     line("requires   {} = {}: {}", d.expr(c.a), d.expr(c.b), pack.string(c.message));
+    if (out.size() > kMaxText) return too_long();
   }
   line("{} nodes, {} tensors, {} constants, {} expressions", pack.nodes.size(), pack.tensors.size(),
        pack.consts.size(), pack.exprs.size());
@@ -177,6 +186,7 @@ Result<std::string> dump_text(const std::vector<std::uint8_t>& bytes) {
       const auto& c = pack.consts[pack.refs[n.first_const + k]];
       line("        : {} [{}] {}", pack.string(c.name), c.elements, const_type(c));
     }
+    if (out.size() > kMaxText) return too_long();
   }
   return out;
 }
@@ -193,9 +203,12 @@ Result<std::string> dump_json(const std::vector<std::uint8_t>& bytes) {
                        quoted(d.expr(dim[0])), quoted(d.expr(dim[1])), quoted(d.expr(dim[2])),
                        quoted(d.expr(dim[3])));
   };
+  // Cut where it is too long already.
   const auto list = [](std::size_t count, const auto& item) {
     std::string out = "[";
-    for (std::size_t i = 0; i < count; ++i) out += (i == 0 ? "" : ",") + item(i);
+    for (std::size_t i = 0; i < count && out.size() <= kMaxText; ++i) {
+      out += (i == 0 ? "" : ",") + item(i);
+    }
     return out + "]";
   };
   std::string out = fmt::format(
@@ -230,6 +243,7 @@ Result<std::string> dump_json(const std::vector<std::uint8_t>& bytes) {
                });
            return text + "}";
          });
+  if (out.size() > kMaxText) return too_long();
   return out + "}\n";
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "input_file.hpp"
 #include "model.hpp"
+#include "pack_check.hpp"
 
 #include <fmt/format.h>
 
@@ -13,23 +15,8 @@
 
 namespace spirkiln::packer {
 
-Result<std::vector<std::uint8_t>> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) {
-    return Error{ErrorCode::kIo,
-                 fmt::format("{}: cannot be opened: {}", path, std::strerror(errno))};
-  }
-  const auto size = file.tellg();
-  // A folder opens, and says that it has 2^63 - 1 bytes.
-  if (size < 0 || size > (std::streamoff{1} << 31)) {
-    return Error{ErrorCode::kIo, fmt::format("{}: is no regular file, or larger than 2 GiB", path)};
-  }
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));
-  file.seekg(0);
-  if (!bytes.empty() && !file.read(reinterpret_cast<char*>(bytes.data()), size)) {
-    return Error{ErrorCode::kIo, fmt::format("{}: cannot be read", path)};
-  }
-  return bytes;
+Result<std::vector<std::uint8_t>> read_pack(const std::string& path) {
+  return read_input(path, {model::kMaxPackBytes, sizeof(model::ModelHeader), check_pack_head});
 }
 
 Status write_file(const std::string& path, const std::vector<std::uint8_t>& bytes) {

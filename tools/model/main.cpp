@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <exception>
+#include <new>
 
 namespace {
 
@@ -17,7 +19,7 @@ int fail(const spirkiln::Error& error) {
 }
 
 int dump(const std::string& path, bool json) {
-  const auto bytes = spirkiln::packer::read_file(path);
+  const auto bytes = spirkiln::packer::read_pack(path);
   if (!bytes) return fail(bytes.error());
   const auto text =
       json ? spirkiln::packer::dump_json(*bytes) : spirkiln::packer::dump_text(*bytes);
@@ -48,9 +50,7 @@ int pack(const std::string& input, const std::string& output, const PackOptions&
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   CLI::App app{
       "Packs an ONNX graph for the Spirkiln runtime: operators fused, weights in the form "
       "that the kernels read."};
@@ -106,4 +106,16 @@ int main(int argc, char** argv) {
     options.std[c] = std_dev[c];
   }
   return pack(input, output, options, report, json);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return fail({spirkiln::ErrorCode::kOutOfMemory, "not enough memory"});
+  } catch (const std::exception& e) {
+    return fail({spirkiln::ErrorCode::kUnsupported, e.what()});
+  }
 }

@@ -45,11 +45,14 @@ Result<Packed> pack_onnx_bytes(std::string_view bytes, const std::string& origin
 // Checks a pack as strictly as any reader has to: bounds, order, checksum, numbers.
 Status validate_pack(const std::vector<std::uint8_t>& bytes);
 
-// What a pack holds, for people and as JSON. `bytes` is validated first.
+// What a pack holds, for people and as JSON. `bytes` is validated first. Error kUnsupported for a
+// text of more than 128 MiB.
 Result<std::string> dump_text(const std::vector<std::uint8_t>& bytes);
 Result<std::string> dump_json(const std::vector<std::uint8_t>& bytes);
 
-Result<std::vector<std::uint8_t>> read_file(const std::string& path);
+// The bytes of a pack's file, as far as its header is one. Errors name the file: kIo, kCorrupt,
+// kUnsupported.
+Result<std::vector<std::uint8_t>> read_pack(const std::string& path);
 // Writes a temporary file beside `path` and renames it: readers see the old file or the new one.
 Status write_file(const std::string& path, const std::vector<std::uint8_t>& bytes);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx_reader.hpp"
 
+#include "input_file.hpp"
 #include "pack_error.hpp"
 #include "wire_check.hpp"
 
@@ -10,10 +11,7 @@
 
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include <limits>
 #include <set>
-#include <sstream>
 
 namespace spirkiln::packer {
 namespace {
@@ -293,21 +291,9 @@ OnnxGraph read_onnx_bytes(std::string_view bytes, const std::string& origin) {
 }
 
 OnnxGraph read_onnx_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) fail_io(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
-  const auto size = file.tellg();
-  // A folder opens, and says that it has 2^63 - 1 bytes.
-  if (size < 0 || size == std::numeric_limits<std::streamoff>::max()) {
-    fail_io(fmt::format("{}: is no regular file", path));
-  }
-  if (static_cast<std::uint64_t>(size) > kMaxFileBytes) {
-    fail_unsupported(fmt::format("{}: the file has {} bytes, more than the {} that are supported",
-                                 path, static_cast<std::uint64_t>(size), kMaxFileBytes));
-  }
-  std::string bytes(static_cast<std::size_t>(size), '\0');
-  file.seekg(0);
-  if (!file.read(bytes.data(), size)) fail_io(fmt::format("{}: cannot be read", path));
-  return read_onnx_bytes(bytes, path);
+  const auto bytes = read_input(path, {.max_bytes = kMaxFileBytes});
+  if (!bytes) throw PackError(bytes.error().code, bytes.error().message);
+  return read_onnx_bytes({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, path);
 }
 
 }  // namespace spirkiln::packer

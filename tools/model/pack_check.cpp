@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "table/checked_bytes.hpp"
+
 namespace spirkiln::packer {
 namespace {
 
@@ -18,8 +20,12 @@ constexpr std::uint32_t kLastOp = static_cast<std::uint32_t>(Op::kSoftmax);
 constexpr std::uint32_t kLastActivation = static_cast<std::uint32_t>(model::Activation::kGelu);
 
 template <typename T>
-std::vector<T> load(std::span<const std::uint8_t> bytes, const model::Section& s,
-                    const char* what) {
+std::vector<T> load(std::span<const std::uint8_t> bytes, const model::Section& s, const char* what,
+                    std::uint64_t most = UINT32_MAX) {
+  if (s.count > most) {
+    fail_corrupt(
+        fmt::format("the {} section has {} entries, at most {} are allowed", what, s.count, most));
+  }
   if (s.stride != sizeof(T)) {
     fail_corrupt(fmt::format("the {} section has entries of {} bytes, {} are expected", what,
                              s.stride, sizeof(T)));
@@ -31,6 +37,18 @@ std::vector<T> load(std::span<const std::uint8_t> bytes, const model::Section& s
   std::vector<T> items(s.count);
   if (s.count != 0) std::memcpy(items.data(), bytes.data() + s.offset, size);
   return items;
+}
+
+// That none overlaps another: what is copied out of them is then no more than the file.
+void check_sections(const model::ModelHeader& h) {
+  std::vector<Stretch> places = {{0, sizeof h}};
+  for (const model::Section& s : {h.strings, h.exprs, h.constraints, h.tensors, h.nodes, h.refs,
+                                  h.consts, h.outputs, h.data}) {
+    const std::uint64_t size = std::uint64_t{s.count} * s.stride;
+    if (s.offset > UINT64_MAX - size) fail_corrupt("a section ends beyond the file");
+    places.push_back({s.offset, s.offset + size});
+  }
+  if (overlap(std::move(places))) fail_corrupt("two sections overlap");
 }
 
 class Checker {
@@ -49,14 +67,14 @@ class Checker {
       string(t.name, "a tensor");
       for (const std::uint32_t d : t.dim) expr(d, "a tensor");
       const auto& c = pack_.exprs[t.dim[3]];
-      if (c.op != model::ExprOp::kConst || c.a < 1) {
+      if (c.op != model::ExprOp::kConst || c.a < 1 || c.a > model::kMaxChannels) {
         fail_corrupt(
             fmt::format("tensor '{}' has no fixed number of channels", pack_.string(t.name)));
       }
     }
     if (pack_.header.input_tensor >= pack_.tensors.size()) fail_corrupt("it has no input tensor");
     if (channels(pack_.header.input_tensor) != 3) fail_corrupt("its input has no 3 channels");
-    for (const auto& c : pack_.consts) constant(c);
+    constants();
     nodes();
     string(pack_.header.name, "the header");
     string(pack_.header.producer, "the header");
@@ -70,8 +88,9 @@ class Checker {
     }
   }
   void string(std::uint32_t offset, const char* owner) const {
-    if (offset >= pack_.strings.size()) {
-      fail_corrupt(fmt::format("{} has a name beyond the string section", owner));
+    if (!string_in(pack_.strings, offset, model::kMaxStringBytes)) {
+      fail_corrupt(fmt::format("{} has a name beyond the string section, or longer than {} bytes",
+                               owner, model::kMaxStringBytes));
     }
   }
   void expr(std::uint32_t index, const char* owner) const {
@@ -96,24 +115,36 @@ class Checker {
     }
   }
 
-  void constant(const model::Const& c) const {
-    string(c.name, "a constant");
+  void constants() const {
     const auto& data = pack_.header.data;
-    const auto plane = [&](std::uint64_t offset, std::uint64_t size) {
-      const bool inside = offset >= data.offset && offset - data.offset <= data.count &&
-                          size <= data.count - (offset - data.offset);
-      if (!inside || offset % 16 != 0) {
-        fail_corrupt(fmt::format("constant '{}' lies outside the data or at an odd place",
-                                 pack_.string(c.name)));
+    std::vector<Stretch> planes;
+    for (const auto& c : pack_.consts) {
+      string(c.name, "a constant");
+      const bool half = c.type == model::ConstType::kHalfPair;
+      if ((!half && c.type != model::ConstType::kFloat32) || c.elements == 0 ||
+          c.elements % 4 != 0 || c.elements > data.count) {
+        fail_corrupt(fmt::format("constant '{}' is malformed", pack_.string(c.name)));
       }
-    };
-    const bool half = c.type == model::ConstType::kHalfPair;
-    if ((!half && c.type != model::ConstType::kFloat32) || c.elements == 0 || c.elements % 4 != 0 ||
-        c.elements > data.count) {
-      fail_corrupt(fmt::format("constant '{}' is malformed", pack_.string(c.name)));
+      const std::uint64_t size = (c.elements * (half ? 2 : 4) + 15) / 16 * 16;
+      const auto plane = [&](std::uint64_t offset) {
+        const bool inside = offset >= data.offset && offset - data.offset <= data.count &&
+                            size <= data.count - (offset - data.offset);
+        if (!inside || offset % 16 != 0) {
+          fail_corrupt(fmt::format("constant '{}' lies outside the data or at an odd place",
+                                   pack_.string(c.name)));
+        }
+        planes.push_back({offset, offset + size});
+      };
+      plane(c.offset);
+      if (half) plane(c.lo_offset);
     }
-    plane(c.offset, c.elements * (half ? 2 : 4));
-    if (half) plane(c.lo_offset, c.elements * 2);
+    // Before their numbers are read: all of them together are then no more than the file.
+    if (overlap(std::move(planes))) fail_corrupt("two constants overlap");
+    for (const auto& c : pack_.consts) finite(c);
+  }
+
+  void finite(const model::Const& c) const {
+    const bool half = c.type == model::ConstType::kHalfPair;
     for (std::uint64_t i = 0; i < c.elements; ++i) {
       bool finite = true;
       if (half) {
@@ -144,6 +175,9 @@ class Checker {
       if (static_cast<std::uint32_t>(n.op) > kLastOp) wrong("unknown operator");
       if (static_cast<std::uint32_t>(n.epilogue.act) > kLastActivation) wrong("unknown activation");
       if ((n.flags & ~3u) != 0) wrong("unknown flags");
+      if (n.input_count > model::kMaxNodeInputs || n.const_count > model::kMaxNodeConsts) {
+        wrong(fmt::format("it has {} inputs and {} constants", n.input_count, n.const_count));
+      }
       const std::uint64_t refs = pack_.refs.size();
       if (n.first_input > refs || n.input_count > refs - n.first_input || n.first_const > refs ||
           n.const_count > refs - n.first_const) {
@@ -178,7 +212,7 @@ class Checker {
     std::uint32_t inputs = 1 + extra;
     if (n.op == Op::kBinary) inputs = 2 + extra;
     if (n.op == Op::kConcat) inputs = static_cast<std::uint32_t>(n.i[0]);
-    if (n.input_count != inputs || n.input_count == 0 || n.input_count > 9) {
+    if (n.input_count != inputs || n.input_count == 0) {
       wrong(fmt::format("it has {} inputs", n.input_count));
     }
     const auto in = [&](std::uint32_t i) { return channels(pack_.refs[n.first_input + i]); };
@@ -186,10 +220,10 @@ class Checker {
     std::vector<std::uint64_t> sizes;
     const auto window = [&] {
       for (int k = 0; k < 4; ++k) {
-        if (n.i[k] < 1) wrong("its window is malformed");
+        if (n.i[k] < 1 || n.i[k] > model::kMaxWindow) wrong("its window is malformed");
       }
       for (int k = 4; k < 8; ++k) {
-        if (n.i[k] < 0) wrong("its padding is negative");
+        if (n.i[k] < 0 || n.i[k] > model::kMaxWindow) wrong("its padding is out of range");
       }
     };
     const std::uint64_t taps = static_cast<std::uint64_t>(std::max(n.i[0], 0)) *
@@ -213,8 +247,8 @@ class Checker {
         ok = in(0) == out;
         break;
       case Op::kSqueezeExcite:
-        ok = n.i[10] == in(0) && n.i[11] == out && n.i[12] > 0 && n.i[13] >= 0 &&
-             static_cast<std::uint32_t>(n.i[13]) <= kLastActivation;
+        ok = n.i[10] == in(0) && n.i[11] == out && n.i[12] > 0 && n.i[12] <= model::kMaxChannels &&
+             n.i[13] >= 0 && static_cast<std::uint32_t>(n.i[13]) <= kLastActivation;
         if (ok) {
           sizes = {pad(n.i[10]) * pad(n.i[12]), pad(n.i[12]), pad(n.i[12]),
                    pad(n.i[12]) * pad(n.i[11]), pad(out),     pad(out)};
@@ -263,27 +297,39 @@ class Checker {
 
 }  // namespace
 
+Status check_pack_head(std::span<const std::uint8_t> head, std::uint64_t size) {
+  const auto corrupt = [](std::string text) { return Error{ErrorCode::kCorrupt, std::move(text)}; };
+  model::ModelHeader h;
+  if (head.size() < sizeof h) {
+    return corrupt(fmt::format("this is no model pack: it has {} bytes", size));
+  }
+  std::memcpy(&h, head.data(), sizeof h);
+  if (std::memcmp(h.magic, model::kMagic, sizeof h.magic) != 0) {
+    return corrupt("this is no model pack: it does not begin with SPKMODEL");
+  }
+  if (h.version != model::kVersion || h.header_bytes != sizeof h) {
+    return Error{
+        ErrorCode::kUnsupported,
+        fmt::format("the pack has version {}, this program reads {}", h.version, model::kVersion)};
+  }
+  if (h.total_bytes != size) {
+    return corrupt(
+        fmt::format("the pack has {} bytes where its header says {}", size, h.total_bytes));
+  }
+  if (size > model::kMaxPackBytes) {
+    return corrupt(
+        fmt::format("the pack has {} bytes, at most {} are allowed", size, model::kMaxPackBytes));
+  }
+  return Ok{};
+}
+
 Result<PackContents> open_pack(std::span<const std::uint8_t> bytes) {
+  if (const Status s = check_pack_head(bytes, bytes.size()); !s) return s.error();
   try {
     PackContents pack;
     pack.bytes = bytes;
     auto& h = pack.header;
-    if (bytes.size() < sizeof h) {
-      fail_corrupt(fmt::format("this is no model pack: it has {} bytes", bytes.size()));
-    }
     std::memcpy(&h, bytes.data(), sizeof h);
-    if (std::memcmp(h.magic, model::kMagic, sizeof h.magic) != 0) {
-      fail_corrupt("this is no model pack: it does not begin with SPKMODEL");
-    }
-    if (h.version != model::kVersion || h.header_bytes != sizeof h) {
-      throw PackError(ErrorCode::kUnsupported,
-                      fmt::format("the pack has version {}, this program reads {}", h.version,
-                                  model::kVersion));
-    }
-    if (h.total_bytes != bytes.size()) {
-      fail_corrupt(fmt::format("the pack has {} bytes where its header says {}", bytes.size(),
-                               h.total_bytes));
-    }
     if (XXH3_64bits(bytes.data() + sizeof h, bytes.size() - sizeof h) != h.checksum) {
       fail_corrupt("the pack is damaged: its checksum does not fit");
     }
@@ -292,14 +338,16 @@ Result<PackContents> open_pack(std::span<const std::uint8_t> bytes) {
         fail_corrupt("the input's normalisation is not finite");
       }
     }
+    check_sections(h);
     pack.strings = load<char>(bytes, h.strings, "string");
-    pack.exprs = load<model::Expr>(bytes, h.exprs, "expression");
-    pack.constraints = load<model::Constraint>(bytes, h.constraints, "constraint");
-    pack.tensors = load<model::Tensor>(bytes, h.tensors, "tensor");
-    pack.nodes = load<model::Node>(bytes, h.nodes, "node");
+    pack.exprs = load<model::Expr>(bytes, h.exprs, "expression", model::kMaxExprs);
+    pack.constraints =
+        load<model::Constraint>(bytes, h.constraints, "constraint", model::kMaxConstraints);
+    pack.tensors = load<model::Tensor>(bytes, h.tensors, "tensor", model::kMaxTensors);
+    pack.nodes = load<model::Node>(bytes, h.nodes, "node", model::kMaxNodes);
     pack.refs = load<std::uint32_t>(bytes, h.refs, "reference");
-    pack.consts = load<model::Const>(bytes, h.consts, "constant");
-    pack.outputs = load<std::uint32_t>(bytes, h.outputs, "output");
+    pack.consts = load<model::Const>(bytes, h.consts, "constant", model::kMaxConsts);
+    pack.outputs = load<std::uint32_t>(bytes, h.outputs, "output", model::kMaxOutputs);
     if (h.data.stride != 1 || h.data.offset > bytes.size() ||
         h.data.count > bytes.size() - h.data.offset) {
       fail_corrupt("the data section ends beyond the file");

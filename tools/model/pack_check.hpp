@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pack's sections, checked and typed. Used to check what was written, and by "dump".
+// A pack's sections, checked and typed. Used to check what was written, and by "dump". Shares no
+// code with the runtime's own reader but the arithmetic of ranges.
 #pragma once
 
 #include <spirkiln/model_format.hpp>
@@ -27,6 +28,10 @@ struct PackContents {
 
   std::string string(std::uint32_t offset) const { return &strings[offset]; }
 };
+
+// Whether a file of `size` bytes that begins with `head` (a whole header, or all of the file) may
+// be a pack, before the rest of it is read. Errors: kCorrupt, kUnsupported.
+Status check_pack_head(std::span<const std::uint8_t> head, std::uint64_t size);
 
 // Error kCorrupt says what is wrong.
 Result<PackContents> open_pack(std::span<const std::uint8_t> bytes);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -51,7 +52,12 @@ class Writer {
 
 std::uint32_t Writer::string(const std::string& s) {
   if (s.empty()) return 0;
-  const std::string clean = s.substr(0, s.find('\0'));
+  // Names are for messages; one that is longer than readers allow is cut between two characters.
+  std::size_t size = std::min({s.size(), s.find('\0'), std::size_t{model::kMaxStringBytes}});
+  if (size == model::kMaxStringBytes && size < s.size()) {
+    while (size > 0 && (static_cast<unsigned char>(s[size]) & 0xc0) == 0x80) --size;
+  }
+  const std::string clean = s.substr(0, size);
   const auto [it, fresh] =
       known_strings_.try_emplace(clean, static_cast<std::uint32_t>(strings_.size()));
   if (fresh) strings_.insert(strings_.end(), clean.c_str(), clean.c_str() + clean.size() + 1);

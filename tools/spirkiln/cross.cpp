@@ -7,6 +7,8 @@
 #include <spirv_cross/spirv_hlsl.hpp>
 #include <spirv_cross/spirv_msl.hpp>
 
+#include "spirv_tools.hpp"
+
 namespace spirkiln::gen {
 namespace {
 
@@ -29,7 +31,13 @@ void place_workgroup_count(spirv_cross::CompilerHLSL* compiler) {
 
 }  // namespace
 
-Result<std::string> cross_compile(const std::vector<std::uint32_t>& words, Language language) {
+Result<std::string> cross_compile(const std::vector<std::uint32_t>& words, const Target& target,
+                                  Language language) {
+  if (const Status valid = validate(words, target); !valid.ok()) {
+    return Error{ErrorCode::kCorrupt,
+                 "its SPIR-V is not valid, so it cannot be translated. SPIRV-Tools says: " +
+                     valid.error().message};
+  }
   try {
     if (language == Language::kMsl) {
       spirv_cross::CompilerMSL compiler(words);

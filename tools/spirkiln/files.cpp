@@ -7,9 +7,11 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "output_set.hpp"
 
@@ -28,8 +30,8 @@ class Descriptor {
   ~Descriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&&) = delete;
   int get() const { return fd_; }
 
  private:
@@ -60,9 +62,7 @@ Result<std::string> normalise(const fs::path& path, std::string_view bytes) {
   return text;
 }
 
-}  // namespace
-
-Result<std::string> read_file(const fs::path& path, std::uintmax_t max_bytes) {
+Result<Descriptor> open_regular(const fs::path& path, std::uintmax_t* file_bytes) {
   // Not blocking, so that a named pipe is refused instead of waited for.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return io_error(path, "open", errno);
@@ -72,11 +72,13 @@ Result<std::string> read_file(const fs::path& path, std::uintmax_t max_bytes) {
     return Error{ErrorCode::kIo,
                  fmt::format("cannot read '{}': it is not a regular file", path.string())};
   }
-  if (static_cast<std::uintmax_t>(info.st_size) > max_bytes) {
-    return Error{ErrorCode::kIo, fmt::format("cannot read '{}': {} bytes, at most {} are expected",
-                                             path.string(), info.st_size, max_bytes)};
-  }
-  std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
+  *file_bytes = static_cast<std::uintmax_t>(info.st_size);
+  return file;
+}
+
+// Fewer than `size` where the file ends before.
+Result<std::string> read_bytes(const fs::path& path, const Descriptor& file, std::size_t size) {
+  std::string bytes(size, '\0');
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t n = ::read(file.get(), bytes.data() + done, bytes.size() - done);
@@ -87,6 +89,28 @@ Result<std::string> read_file(const fs::path& path, std::uintmax_t max_bytes) {
   }
   bytes.resize(done);
   return bytes;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const fs::path& path, std::uintmax_t max_bytes) {
+  std::uintmax_t size = 0;
+  const auto file = open_regular(path, &size);
+  if (!file.ok()) return file.error();
+  if (size > max_bytes) {
+    return Error{ErrorCode::kIo, fmt::format("cannot read '{}': {} bytes, at most {} are expected",
+                                             path.string(), size, max_bytes)};
+  }
+  return read_bytes(path, *file, size);
+}
+
+Result<FileHead> read_head(const fs::path& path, std::size_t bytes) {
+  std::uintmax_t size = 0;
+  const auto file = open_regular(path, &size);
+  if (!file.ok()) return file.error();
+  auto head = read_bytes(path, *file, std::min<std::uintmax_t>(bytes, size));
+  if (!head.ok()) return head.error();
+  return FileHead{*std::move(head), size};
 }
 
 Status write_file(const fs::path& path, std::string_view bytes) {

@@ -20,6 +20,12 @@ inline constexpr std::uintmax_t kMaxSourceBytes = 1u << 20;
 
 // The bytes of a regular file of at most `max_bytes`.
 Result<std::string> read_file(const std::filesystem::path& path, std::uintmax_t max_bytes);
+// At most its first `bytes`, and the size of all.
+struct FileHead {
+  std::string bytes;
+  std::uintmax_t file_bytes;
+};
+Result<FileHead> read_head(const std::filesystem::path& path, std::size_t bytes);
 
 // Replaces `path` in one step, and not at all where it already holds these bytes.
 Status write_file(const std::filesystem::path& path, std::string_view bytes);

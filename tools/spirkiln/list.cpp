@@ -26,6 +26,13 @@ std::string version_text(std::uint32_t spirv) {
   return fmt::format("{}.{}", (spirv >> 16) & 0xff, (spirv >> 8) & 0xff);
 }
 
+constexpr std::size_t kMaxText = std::size_t{128} << 20;
+
+Error too_long() {
+  return Error{ErrorCode::kUnsupported,
+               fmt::format("what the table holds takes more than {} bytes to print", kMaxText)};
+}
+
 std::string vulkan_text(std::uint32_t version) {
   return fmt::format("{}.{}", version >> 22, (version >> 12) & 0x3ff);
 }
@@ -95,7 +102,7 @@ std::string capability_name(std::uint32_t capability) {
   }
 }
 
-std::string list_text(const TableView& table) {
+Result<std::string> list_text(const TableView& table) {
   std::uint64_t raw = 0;
   std::uint64_t packed = 0;
   for (const auto& f : table.frames()) {
@@ -110,6 +117,7 @@ std::string list_text(const TableView& table) {
       table.string(table.header().tool_version));
   for (const auto& kernel : table.kernels()) {
     out += fmt::format("{}\n", table.string(kernel.name));
+    if (out.size() > kMaxText) return too_long();
     for (std::uint32_t i = 0; i < kernel.variant_count; ++i) {
       const auto& v = table.variants()[kernel.first_variant + i];
       const auto& b = table.blobs()[v.blob];
@@ -127,6 +135,7 @@ std::string list_text(const TableView& table) {
           "  {:<36} blob {:>4} {:>7} B  vulkan{} {} bindings push {} shared {} local {}{}{}\n",
           table.string(v.name), v.blob, b.bytes, vulkan_text(b.vulkan_version), b.binding_count,
           b.push_bytes, b.shared_bytes, size, needs.empty() ? "" : "  needs", needs);
+      if (out.size() > kMaxText) return too_long();
     }
   }
   return out;
@@ -178,7 +187,7 @@ std::string reflection_json(const TableView& table, const table::VariantEntry& v
       json_list(b.local_size_id, id));
 }
 
-std::string list_json(const TableView& table) {
+Result<std::string> list_json(const TableView& table) {
   std::string out = fmt::format("{{\"name\": {}, \"tool\": {}, \"bytes\": {}, \"kernels\": [",
                                 json_string(table.string(table.header().name)),
                                 json_string(table.string(table.header().tool_version)),
@@ -190,8 +199,10 @@ std::string list_json(const TableView& table) {
     for (std::uint32_t i = 0; i < kernel.variant_count; ++i) {
       out += i == 0 ? "\n    " : ",\n    ";
       out += reflection_json(table, table.variants()[kernel.first_variant + i]);
+      if (out.size() > kMaxText) return too_long();
     }
     out += "]}";
+    if (out.size() > kMaxText) return too_long();
   }
   return out + "]}\n";
 }

@@ -8,8 +8,10 @@
 
 namespace spirkiln::gen {
 
-std::string list_text(const TableView& table);
-std::string list_json(const TableView& table);
+// Error kUnsupported for a text of more than 128 MiB: many variants may name one blob, so a small
+// table can have a long one.
+Result<std::string> list_text(const TableView& table);
+Result<std::string> list_json(const TableView& table);
 // One variant's reflection as JSON.
 std::string reflection_json(const TableView& table, const table::VariantEntry& variant);
 

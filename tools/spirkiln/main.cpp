@@ -143,7 +143,10 @@ int run_list(const ListArguments& arguments) {
   }
   auto table = gen::TableView::open(arguments.inputs.front());
   if (!table.ok()) return fail(table.error());
-  return write_stdout(arguments.json ? gen::list_json(*table) : gen::list_text(*table));
+  const auto text = arguments.json ? gen::list_json(*table) : gen::list_text(*table);
+  if (!text.ok())
+    return fail(fmt::format("'{}': {}", arguments.inputs.front(), text.error().message));
+  return write_stdout(*text);
 }
 
 int run_axes(const ListArguments& arguments) {
@@ -184,8 +187,13 @@ int run_dump(const DumpArguments& arguments) {
   if (arguments.as_reflection) {
     return write_stdout(gen::reflection_json(*table, *variant) + "\n");
   }
-  auto words = table->words(table->blobs()[variant->blob]);
-  if (!words.ok()) return fail(words.error());
+  const table::BlobEntry& blob = table->blobs()[variant->blob];
+  const auto fail_here = [&](const Error& e) {
+    return fail(
+        fmt::format("'{}', variant '{}': {}", arguments.table, arguments.variant, e.message));
+  };
+  auto words = table->words(blob);
+  if (!words.ok()) return fail_here(words.error());
   if (!arguments.spirv.empty()) {
     const std::string_view bytes(reinterpret_cast<const char*>(words->data()), words->size() * 4);
     if (arguments.spirv == "-") return write_stdout(bytes);
@@ -193,11 +201,12 @@ int run_dump(const DumpArguments& arguments) {
     return status.ok() ? 0 : fail(status.error());
   }
   const bool cross = arguments.as_glsl || arguments.as_msl || arguments.as_hlsl;
-  auto text = cross ? gen::cross_compile(*words, arguments.as_glsl  ? gen::Language::kGlsl
-                                                 : arguments.as_msl ? gen::Language::kMsl
-                                                                    : gen::Language::kHlsl)
+  auto text = cross ? gen::cross_compile(*words, {blob.vulkan_version, blob.spirv_version},
+                                         arguments.as_glsl  ? gen::Language::kGlsl
+                                         : arguments.as_msl ? gen::Language::kMsl
+                                                            : gen::Language::kHlsl)
                     : gen::disassemble(*words);
-  if (!text.ok()) return fail(text.error());
+  if (!text.ok()) return fail_here(text.error());
   return write_stdout(*text);
 }
 

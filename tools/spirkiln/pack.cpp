@@ -58,6 +58,38 @@ Result<std::string> compress(const std::string& raw, const Cache& cache) {
   return packed;
 }
 
+// What readers of a table refuse.
+std::string too_much(const PackKernel& kernel) {
+  const auto longer = [](const std::string& s) { return s.size() > table::kMaxStringBytes; };
+  if (longer(kernel.name)) return fmt::format("a kernel's name has {} bytes", kernel.name.size());
+  if (kernel.variants.size() > table::kMaxVariants) {
+    return fmt::format("kernel {} has {} variants", kernel.name, kernel.variants.size());
+  }
+  for (std::size_t i = 0; i < kernel.variants.size(); ++i) {
+    const Variant& v = kernel.variants[i];
+    const Reflection& r = kernel.blobs[i]->reflection;
+    bool long_string = longer(v.name);
+    for (const auto& [axis, value] : v.axis_values) {
+      long_string = long_string || longer(axis) || longer(value);
+    }
+    for (const auto& e : r.extensions) long_string = long_string || longer(e);
+    for (const auto& s : r.specs) long_string = long_string || longer(s.name);
+    if (long_string) {
+      return fmt::format("a name in variant {:.80} of kernel {} has more than {} bytes", v.name,
+                         kernel.name, table::kMaxStringBytes);
+    }
+    if (std::max({v.axis_values.size(), r.capabilities.size(), r.extensions.size(),
+                  r.bindings.size(), r.specs.size()}) > table::kMaxListed) {
+      return fmt::format("variant {} has more than {} axes, bindings or constants", v.name,
+                         table::kMaxListed);
+    }
+    if (kernel.blobs[i]->words.size() > table::kMaxFrameBytes / 4) {
+      return fmt::format("variant {} has {} words", v.name, kernel.blobs[i]->words.size());
+    }
+  }
+  return {};
+}
+
 class Writer {
  public:
   explicit Writer(std::size_t header_bytes) : bytes_(header_bytes, '\0') {}
@@ -96,6 +128,11 @@ Result<PackedTable> pack_table(const std::string& name, const std::string& tool_
   header.tool_version = strings.add(tool_version);
   header.name = strings.add(name);
 
+  for (const PackKernel& kernel : kernels) {
+    if (const std::string what = too_much(kernel); !what.empty()) {
+      return Error{ErrorCode::kUnsupported, what + ", more than a table may hold"};
+    }
+  }
   // Blobs in the order of kernels and variants; equal words once. What was reflected from names
   // counts as well: modules may differ in nothing but what a constant was called.
   std::vector<Stored> stored;
@@ -133,7 +170,7 @@ Result<PackedTable> pack_table(const std::string& name, const std::string& tool_
   }
   out.stats.unique_blobs = stored.size();
 
-  // Frames: one a family, blobs in the order above.
+  // Frames: one a family, blobs in the order above; a full one is followed by another.
   std::map<std::size_t, std::uint32_t> frame_of_family;
   std::vector<std::string> raw_frames;
   std::vector<table::BlobEntry> blobs;
@@ -142,12 +179,14 @@ Result<PackedTable> pack_table(const std::string& name, const std::string& tool_
   std::vector<table::BindingEntry> bindings;
   std::vector<table::SpecEntry> specs;
   for (const Stored& item : stored) {
-    const auto [it, is_new] =
-        frame_of_family.try_emplace(item.family, static_cast<std::uint32_t>(raw_frames.size()));
-    if (is_new) raw_frames.emplace_back();
-    std::string& frame = raw_frames[it->second];
     const Reflection& r = item.blob->reflection;
     const std::string_view words = bytes_of(item.blob->words);
+    const auto [it, is_new] = frame_of_family.try_emplace(item.family, 0);
+    if (is_new || raw_frames[it->second].size() + words.size() > table::kMaxFrameBytes) {
+      it->second = static_cast<std::uint32_t>(raw_frames.size());
+      raw_frames.emplace_back();
+    }
+    std::string& frame = raw_frames[it->second];
     table::BlobEntry entry{};
     entry.hash = hash_bytes(words);
     entry.frame = it->second;
@@ -175,10 +214,12 @@ Result<PackedTable> pack_table(const std::string& name, const std::string& tool_
       specs.push_back({s.id, strings.add(s.name), s.type, s.default_bits});
     }
     frame += words;
-    if (frame.size() > 0x7fffffffu) {
-      return Error{ErrorCode::kUnsupported, "a family holds more than 2 GiB of SPIR-V"};
-    }
     blobs.push_back(entry);
+  }
+  if (out.stats.unique_bytes > table::kMaxRawBytes) {
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("the table would hold {} bytes of SPIR-V, at most {} are allowed",
+                             out.stats.unique_bytes, table::kMaxRawBytes)};
   }
   std::vector<std::string> packed_frames(raw_frames.size());
   std::vector<std::string> failures(raw_frames.size());
@@ -240,8 +281,9 @@ Result<PackedTable> pack_table(const std::string& name, const std::string& tool_
   writer.pad();
   const auto data_begin = static_cast<std::uint32_t>(writer.bytes().size());
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    if (writer.bytes().size() + packed_frames[i].size() > 0x7fffffffu) {
-      return Error{ErrorCode::kUnsupported, "the table exceeds 2 GiB"};
+    if (writer.bytes().size() + packed_frames[i].size() > table::kMaxTableBytes) {
+      return Error{ErrorCode::kUnsupported,
+                   fmt::format("the table exceeds {} bytes", table::kMaxTableBytes)};
     }
     frames[i].offset = static_cast<std::uint32_t>(writer.bytes().size());
     frames[i].packed_bytes = static_cast<std::uint32_t>(packed_frames[i].size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stages 12 and 13: equal blobs once, each family in one compressed frame, all as a table.
+// Stages 12 and 13: equal blobs once, each family in a compressed frame, all as a table.
 #pragma once
 
 #include <memory>

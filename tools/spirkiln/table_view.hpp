@@ -17,7 +17,7 @@ class TableView {
  public:
   // Checks every offset, count and index, and the checksum. Errors: kIo, kCorrupt.
   static Result<TableView> open(const std::filesystem::path& path);
-  static Result<TableView> parse(std::string_view bytes);
+  static Result<TableView> parse(std::string bytes);
 
   const table::TableHeader& header() const { return header_; }
   std::string_view string(std::uint32_t offset) const;
@@ -37,7 +37,11 @@ class TableView {
   Result<std::vector<std::uint32_t>> words(const table::BlobEntry& blob) const;
 
  private:
-  Status check() const;
+  Status check_strings() const;
+  Status check_kernels() const;
+  Status check_frames() const;
+  Status check_blobs() const;
+  bool is_string(std::uint32_t offset) const;
 
   table::TableHeader header_{};
   std::string bytes_;

@@ -24,6 +24,21 @@ inline constexpr char kMagic[8] = {'S', 'P', 'K', 'M', 'O', 'D', 'E', 'L'};
 inline constexpr std::uint32_t kVersion = 1;
 inline constexpr std::uint32_t kNone = 0xffffffffu;
 
+// What a pack may hold. Readers refuse more, since a small file could otherwise ask for any amount
+// of memory or time. Sections do not overlap, nor do the planes of constants.
+inline constexpr std::uint64_t kMaxPackBytes = 1ull << 30;
+inline constexpr std::uint32_t kMaxStringBytes = 4096;  // without its NUL byte
+inline constexpr std::uint32_t kMaxNodes = 1u << 16;
+inline constexpr std::uint32_t kMaxTensors = 1u << 17;
+inline constexpr std::uint32_t kMaxConsts = 1u << 18;
+inline constexpr std::uint32_t kMaxExprs = 1u << 18;
+inline constexpr std::uint32_t kMaxConstraints = 1u << 16;
+inline constexpr std::uint32_t kMaxOutputs = 64;
+inline constexpr std::int32_t kMaxChannels = 1 << 20;
+inline constexpr std::int32_t kMaxWindow = 1 << 12;  // kernel, stride, padding, dilation, factor
+inline constexpr std::uint32_t kMaxNodeInputs = 9;  // eight that are joined, and a residual
+inline constexpr std::uint32_t kMaxNodeConsts = 6;
+
 struct Section {
   std::uint64_t offset;
   std::uint32_t count;

@@ -15,6 +15,17 @@ inline constexpr char kMagic[8] = {'S', 'P', 'K', 'T', 'A', 'B', 'L', 'E'};
 inline constexpr std::uint32_t kVersion = 1;
 inline constexpr std::uint32_t kNone = 0xffffffffu;
 
+// What a table may hold. Readers refuse more, since a small file could otherwise ask for any amount
+// of memory or time; real tables stay far below. Sections do not overlap, nor do frames, nor the
+// blobs of a frame.
+inline constexpr std::uint32_t kMaxTableBytes = 512u << 20;
+inline constexpr std::uint32_t kMaxFrameBytes = 64u << 20;  // unpacked
+inline constexpr std::uint32_t kMaxRawBytes = 512u << 20;  // of all frames, unpacked
+inline constexpr std::uint32_t kMaxStringBytes = 1024;  // without its NUL byte
+inline constexpr std::uint32_t kMaxVariants = 1u << 14;  // of a kernel
+// Capabilities, extensions, bindings, constants of a blob, axis values of a variant: of each.
+inline constexpr std::uint32_t kMaxListed = 1024;
+
 // `count` structs (bytes for strings and frame data) beginning at `offset`.
 struct Section {
   std::uint32_t offset;
@@ -105,7 +116,7 @@ struct BlobEntry {
 struct FrameEntry {
   std::uint32_t offset;  // of the zstd frame, from the start of the table
   std::uint32_t packed_bytes;
-  std::uint32_t raw_bytes;
+  std::uint32_t raw_bytes;  // the frame's own header says the same
   std::uint32_t reserved;
 };
 

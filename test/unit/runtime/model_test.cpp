@@ -8,9 +8,9 @@
 #include <random>
 
 #include "graph/half.hpp"
-#include "graph/plan.hpp"
 #include "support/pack_builder.hpp"
 #include "support/table_writer.hpp"
+#include "support/use_pack.hpp"
 
 using namespace spirkiln;
 using namespace spirkiln::test;
@@ -18,32 +18,6 @@ using namespace spirkiln::model;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-
-// Loads and, where that succeeds, goes on as far as a plan goes without a device.
-Status use(std::vector<std::byte> bytes) {
-  auto model = Model::from_bytes(std::move(bytes), "pack");
-  if (!model) return std::move(model).error();
-  for (const InputShape shape : {InputShape{1, 7, 9}, {3, 64, 33}, {1, 1, 1}}) {
-    auto shapes = tensor_shapes(*model->state(), shape);
-    if (!shapes) continue;
-    DeviceTraits traits;
-    for (const Node& n : model->state()->nodes) {
-      LowerRequest request{n, {}, (*shapes)[n.output], traits};
-      for (const std::uint32_t t : model->state()->inputs_of(n)) {
-        request.inputs.push_back((*shapes)[t]);
-      }
-      (void)lower_node(request).ok();
-    }
-  }
-  for (const bool fp32 : {false, true}) {
-    const WeightLayout layout = lay_out_weights(*model->state(), fp32, 64);
-    // Damage may make many constants share the same bytes; no more than that.
-    if (layout.bytes > 64u << 20) continue;
-    std::vector<std::byte> out(layout.bytes);
-    if (!out.empty()) fill_weights(*model->state(), layout, out);
-  }
-  return Ok{};
-}
 
 std::string refusal(const PackBuilder& b) {
   const auto m = Model::from_bytes(b.build(), "pack");
@@ -54,7 +28,7 @@ std::string refusal(const PackBuilder& b) {
 }  // namespace
 
 TEST_CASE("a whole pack opens") {
-  const Status s = use(mixed_graph().build());
+  const Status s = use_pack(mixed_graph().build());
   INFO((s ? std::string() : s.error().message));
   REQUIRE(s);
 }
@@ -71,7 +45,6 @@ TEST_CASE("what is no pack, another format or missing is said plainly") {
   REQUIRE_FALSE(missing);
   CHECK(missing.error().code == ErrorCode::kIo);
   CHECK_THAT(missing.error().message, ContainsSubstring("/nonexistent/model.spk"));
-  CHECK(Model::open("/dev/null").error().code == ErrorCode::kCorrupt);
 }
 
 TEST_CASE("a pack cut at any section, or anywhere, is refused") {
@@ -80,7 +53,7 @@ TEST_CASE("a pack cut at any section, or anywhere, is refused") {
     std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
     CHECK_FALSE(Model::from_bytes(cut, "x"));
     reseal_pack(cut);
-    (void)use(cut).ok();
+    (void)use_pack(cut).ok();
   }
 }
 
@@ -96,7 +69,7 @@ TEST_CASE("bits flipped behind a fitting checksum never do harm to a pack") {
       bytes[at] ^= static_cast<std::byte>(1u << (random() % 8));
     }
     reseal_pack(bytes);
-    if (!use(bytes)) ++refused;
+    if (!use_pack(bytes)) ++refused;
   }
   CHECK(refused > 1000);
 }
@@ -109,7 +82,7 @@ TEST_CASE("extreme values in every 32-bit field never do harm to a pack") {
       auto bytes = whole;
       std::memcpy(bytes.data() + at, &value, 4);
       reseal_pack(bytes);
-      (void)use(bytes).ok();
+      (void)use_pack(bytes).ok();
     }
   }
 }

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "support/table_writer.hpp"
-#include "table/select.hpp"
+#include "support/use_table.hpp"
 
 using namespace spirkiln;
 using namespace spirkiln::test;
@@ -32,31 +32,6 @@ std::vector<std::byte> sample() {
     kernels.push_back(k);
   }
   return write_table(kernels);
-}
-
-// Everything that a table offers, as a user of it would walk it.
-void walk(const Table& t) {
-  DeviceCaps caps;
-  caps.name = "x";
-  const Form forms[] = {kFp16s, kFp32};
-  for (const auto& k : t.kernels()) {
-    (void)t.find(t.string(k.name));
-    (void)select_blob(t, {t.string(k.name), forms, {}}, caps).ok();
-    for (const auto& v : t.variants_of(k)) {
-      for (const auto& a : t.axis_values_of(v)) (void)t.string(a.axis).size();
-      const auto& b = t.blobs()[v.blob];
-      (void)missing_requirement(t, b, caps);
-      std::uint64_t sum = 0;
-      for (const auto& x : t.bindings_of(b)) sum += x.binding;
-      for (const auto& x : t.specs_of(b)) sum += x.id + t.string(x.name).size();
-      for (const auto& x : t.extensions_of(b)) sum += t.string(x).size();
-      if (auto words = t.words(v.blob)) {
-        for (const std::uint32_t w : *words) sum += w;
-      }
-      volatile std::uint64_t keep = sum;
-      (void)keep;
-    }
-  }
 }
 
 }  // namespace
@@ -122,7 +97,7 @@ TEST_CASE("a table cut at any byte is refused") {
     // With a size and checksum that fit, the sections themselves must be found out of bounds, or be
     // whole because only padding is gone.
     reseal_table(cut);
-    if (auto t = Table::from_bytes(cut, "x")) walk(*t);
+    if (auto t = Table::from_bytes(cut, "x")) use_table(*t);
   }
 }
 
@@ -140,7 +115,7 @@ TEST_CASE("bits flipped behind a fitting checksum never do harm") {
     reseal_table(bytes);
     auto t = Table::from_bytes(bytes, "x");
     if (t) {
-      walk(*t);
+      use_table(*t);
     } else {
       ++refused;
       CHECK(t.error().code == ErrorCode::kCorrupt);
@@ -156,7 +131,7 @@ TEST_CASE("extreme values in every 32-bit field never do harm") {
       auto bytes = whole;
       std::memcpy(bytes.data() + at, &value, 4);
       reseal_table(bytes);
-      if (auto t = Table::from_bytes(bytes, "x")) walk(*t);
+      if (auto t = Table::from_bytes(bytes, "x")) use_table(*t);
     }
   }
 }
