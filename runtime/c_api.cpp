@@ -3,7 +3,6 @@
 #include "spirkiln/spirkiln.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 #include "loader/guard.hpp"
@@ -30,15 +29,26 @@ using spirkiln::Result;
 
 void put_text(char* out, std::size_t bytes, std::string_view text) {
   if (out == nullptr || bytes == 0) return;
-  const std::size_t n = std::min(text.size(), bytes - 1);
-  std::memcpy(out, text.data(), n);
+  std::size_t n = std::min(text.size(), bytes - 1);
+  if (n < text.size()) {  // not half of a character
+    while (n > 0 && (static_cast<unsigned char>(text[n]) & 0xc0) == 0x80) --n;
+  }
+  text.copy(out, n);
   out[n] = '\0';
 }
 
+// Empty until something fails: a text of an earlier call is no answer to this one.
 struct ErrorText {
+  ErrorText(char* out, std::size_t size) : text(out), bytes(size) { put_text(text, bytes, {}); }
   char* text;
   std::size_t bytes;
 };
+
+// Out parameters are cleared before anything is checked, so that no failure leaves one as it was.
+template <typename T>
+void clear(T* out) {
+  if (out != nullptr) *out = {};
+}
 
 spirkiln_status fail(const Error& error, const ErrorText& out) {
   put_text(out.text, out.bytes, error.message);
@@ -46,7 +56,8 @@ spirkiln_status fail(const Error& error, const ErrorText& out) {
 }
 
 spirkiln_status fail(const char* message, const ErrorText& out) {
-  return fail(Error{ErrorCode::kInvalidArgument, message}, out);
+  put_text(out.text, out.bytes, message);
+  return SPIRKILN_INVALID_ARGUMENT;
 }
 
 // Moves the value into a new handle.
@@ -93,10 +104,11 @@ const char* spirkiln_status_name(spirkiln_status status) {
 spirkiln_status spirkiln_list_devices(spirkiln_device_info* infos, uint32_t capacity,
                                       uint32_t* count, char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
+  clear(count);
+  if (infos != nullptr) std::fill_n(infos, capacity, spirkiln_device_info{});
   if (count == nullptr || (infos == nullptr && capacity > 0)) {
     return fail("spirkiln_list_devices: count, or infos with a capacity, is NULL", text);
   }
-  *count = 0;
   auto list = spirkiln::list_devices();
   if (!list) return fail(list.error(), text);
   *count = static_cast<uint32_t>(list->size());
@@ -107,8 +119,8 @@ spirkiln_status spirkiln_list_devices(spirkiln_device_info* infos, uint32_t capa
 spirkiln_status spirkiln_device_open(const spirkiln_device_options* options,
                                      spirkiln_device** device, char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
+  clear(device);
   if (device == nullptr) return fail("spirkiln_device_open: device is NULL", text);
-  *device = nullptr;
   if (options != nullptr && options->struct_bytes != sizeof *options) {
     return fail("spirkiln_device_open: struct_bytes is not sizeof(spirkiln_device_options)", text);
   }
@@ -134,6 +146,7 @@ void spirkiln_device_close(spirkiln_device* device) { delete device; }
 
 spirkiln_status spirkiln_device_get_info(const spirkiln_device* device,
                                          spirkiln_device_info* info) {
+  clear(info);
   if (device == nullptr || info == nullptr) return SPIRKILN_INVALID_ARGUMENT;
   put_info(device->device.info(), info);
   return SPIRKILN_OK;
@@ -146,10 +159,10 @@ uint64_t spirkiln_device_validation_messages(const spirkiln_device* device) {
 spirkiln_status spirkiln_model_open(const char* path, spirkiln_model** model, char* error,
                                     size_t error_bytes) {
   const ErrorText text{error, error_bytes};
+  clear(model);
   if (path == nullptr || model == nullptr) {
     return fail("spirkiln_model_open: path or model is NULL", text);
   }
-  *model = nullptr;
   return give(spirkiln::guarded([&] { return spirkiln::Model::open(path); }), model, text);
 }
 
@@ -157,10 +170,10 @@ spirkiln_status spirkiln_model_from_memory(const void* bytes, size_t size, const
                                            spirkiln_model** model, char* error,
                                            size_t error_bytes) {
   const ErrorText text{error, error_bytes};
+  clear(model);
   if (model == nullptr || (bytes == nullptr && size > 0)) {
     return fail("spirkiln_model_from_memory: bytes or model is NULL", text);
   }
-  *model = nullptr;
   return give(spirkiln::guarded([&] {
                 const auto* begin = static_cast<const std::byte*>(bytes);
                 return spirkiln::Model::from_bytes(std::vector<std::byte>(begin, begin + size),
@@ -175,8 +188,8 @@ spirkiln_status spirkiln_graph_create(spirkiln_device* device, spirkiln_model* m
                                       const spirkiln_graph_options* options, spirkiln_graph** graph,
                                       char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
+  clear(graph);
   if (graph == nullptr) return fail("spirkiln_graph_create: graph is NULL", text);
-  *graph = nullptr;
   if (device == nullptr || model == nullptr) {
     return fail("spirkiln_graph_create: device or model is NULL", text);
   }
@@ -212,9 +225,9 @@ spirkiln_status spirkiln_graph_run(spirkiln_graph* graph, uint32_t n, uint32_t h
                                    const uint8_t* pixels, size_t size, spirkiln_outputs** outputs,
                                    spirkiln_timings* timings, char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
-  if (timings != nullptr) *timings = {};
+  clear(timings);
+  clear(outputs);
   if (outputs == nullptr) return fail("spirkiln_graph_run: outputs is NULL", text);
-  *outputs = nullptr;
   if (graph == nullptr || (pixels == nullptr && size > 0)) {
     return fail("spirkiln_graph_run: graph or pixels is NULL", text);
   }
@@ -233,8 +246,8 @@ uint32_t spirkiln_outputs_count(const spirkiln_outputs* outputs) {
 
 spirkiln_status spirkiln_outputs_get(const spirkiln_outputs* outputs, uint32_t index,
                                      spirkiln_tensor* tensor) {
+  clear(tensor);
   if (tensor == nullptr) return SPIRKILN_INVALID_ARGUMENT;
-  *tensor = {};
   if (outputs == nullptr || index >= outputs->tensors.size()) return SPIRKILN_INVALID_ARGUMENT;
   const spirkiln::TensorF32& t = outputs->tensors[index];
   *tensor = {t.n, t.h, t.w, t.c, t.values.data(), t.values.size()};

@@ -8,8 +8,8 @@
  *
  * Errors. A function that can fail gives a spirkiln_status and writes English text (what failed,
  * what was expected, what to do) into `error`, cut to `error_bytes` and always ended by a NUL byte.
- * `error` may be NULL with `error_bytes` 0. Where a function fails, its out parameters are NULL or
- * zero. A graph stays usable after an error.
+ * `error` may be NULL with `error_bytes` 0; it is "" where nothing failed. Where a function fails,
+ * its out parameters are NULL or zero. A graph stays usable after an error.
  *
  *   char error[512];
  *   spirkiln_device *device;

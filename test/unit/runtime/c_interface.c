@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every function of spirkiln.h from C, with NULL, short buffers and wrong numbers: a status and a
+ * text, never a crash, and no out parameter left as it was. With a pack as argument also those
+ * calls that need a device and a graph; "default" pictures for it are 1 x 48 x 192.
+ */
+#include <spirkiln/spirkiln.h>
+#include <stdio.h>
+#include <string.h>
+
+static int failures;
+
+#define EXPECT(condition)                                                             \
+  do {                                                                                \
+    if (!(condition)) {                                                               \
+      ++failures;                                                                     \
+      fprintf(stderr, "c_interface.c:%d: error: not so: %s\n", __LINE__, #condition); \
+    }                                                                                 \
+  } while (0)
+
+static char error[512];
+
+/* Whether `call` gave INVALID_ARGUMENT and said why. */
+#define EXPECT_REFUSED(call)                                 \
+  do {                                                       \
+    strcpy(error, "stale");                                  \
+    EXPECT((call) == SPIRKILN_INVALID_ARGUMENT);             \
+    EXPECT(error[0] != '\0' && strcmp(error, "stale") != 0); \
+  } while (0)
+
+static int is_zero(const void* bytes, size_t size) {
+  const unsigned char* p = bytes;
+  size_t i;
+  for (i = 0; i < size; ++i) {
+    if (p[i] != 0) return 0;
+  }
+  return 1;
+}
+
+/* What an out parameter held before the call; never followed. */
+#define JUNK(type) ((type*)(void*)&failures)
+
+static void check_names(void) {
+  int i;
+  EXPECT(strchr(spirkiln_version(), '.') != NULL);
+  EXPECT(strcmp(spirkiln_status_name(SPIRKILN_OK), "ok") == 0);
+  for (i = 0; i <= SPIRKILN_NOT_FINITE; ++i) {
+    EXPECT(strcmp(spirkiln_status_name((spirkiln_status)i), "unknown status") != 0);
+  }
+  EXPECT(strcmp(spirkiln_status_name((spirkiln_status)(SPIRKILN_NOT_FINITE + 1)),
+                "unknown status") == 0);
+  EXPECT(strcmp(spirkiln_status_name((spirkiln_status)-1), "unknown status") == 0);
+}
+
+static void check_devices(void) {
+  spirkiln_device_info infos[2];
+  spirkiln_device_options options = SPIRKILN_DEVICE_OPTIONS_INIT;
+  spirkiln_device* device = JUNK(spirkiln_device);
+  uint32_t count = 77;
+  EXPECT_REFUSED(spirkiln_list_devices(NULL, 5, &count, error, sizeof error));
+  EXPECT(count == 0);
+  memset(infos, 0x5a, sizeof infos);
+  EXPECT_REFUSED(spirkiln_list_devices(infos, 2, NULL, error, sizeof error));
+  EXPECT(is_zero(infos, sizeof infos));
+  EXPECT_REFUSED(spirkiln_list_devices(NULL, 0, NULL, error, sizeof error));
+
+  EXPECT_REFUSED(spirkiln_device_open(NULL, NULL, error, sizeof error));
+  options.struct_bytes = 3;
+  EXPECT_REFUSED(spirkiln_device_open(&options, &device, error, sizeof error));
+  EXPECT(device == NULL);
+  options.struct_bytes = sizeof options;
+  options.name = "no device has this name";
+  device = JUNK(spirkiln_device);
+  EXPECT(spirkiln_device_open(&options, &device, error, sizeof error) != SPIRKILN_OK);
+  EXPECT(device == NULL && error[0] != '\0');
+
+  memset(infos, 0x5a, sizeof infos);
+  EXPECT(spirkiln_device_get_info(NULL, infos) == SPIRKILN_INVALID_ARGUMENT);
+  EXPECT(is_zero(infos, sizeof infos[0]));
+  EXPECT(spirkiln_device_get_info(NULL, NULL) == SPIRKILN_INVALID_ARGUMENT);
+  EXPECT(spirkiln_device_validation_messages(NULL) == 0);
+  spirkiln_device_close(NULL);
+}
+
+static void check_models(void) {
+  static const unsigned char noise[100] = {1, 2, 3};
+  spirkiln_model* model = JUNK(spirkiln_model);
+  EXPECT_REFUSED(spirkiln_model_open(NULL, &model, error, sizeof error));
+  EXPECT(model == NULL);
+  EXPECT_REFUSED(spirkiln_model_open("x", NULL, error, sizeof error));
+  model = JUNK(spirkiln_model);
+  EXPECT(spirkiln_model_open("/nonexistent/x", &model, error, sizeof error) == SPIRKILN_IO);
+  EXPECT(model == NULL && strstr(error, "/nonexistent/x") != NULL);
+  model = JUNK(spirkiln_model);
+  EXPECT(spirkiln_model_open("", &model, error, sizeof error) == SPIRKILN_IO);
+  EXPECT(model == NULL);
+
+  model = JUNK(spirkiln_model);
+  EXPECT_REFUSED(spirkiln_model_from_memory(NULL, 5, "x", &model, error, sizeof error));
+  EXPECT(model == NULL);
+  EXPECT_REFUSED(spirkiln_model_from_memory(noise, 5, "x", NULL, error, sizeof error));
+  model = JUNK(spirkiln_model);
+  EXPECT(spirkiln_model_from_memory(NULL, 0, NULL, &model, error, sizeof error) ==
+         SPIRKILN_CORRUPT);
+  EXPECT(model == NULL);
+  model = JUNK(spirkiln_model);
+  EXPECT(spirkiln_model_from_memory(noise, sizeof noise, "noise", &model, error, sizeof error) ==
+         SPIRKILN_CORRUPT);
+  EXPECT(model == NULL && strstr(error, "noise") != NULL);
+  spirkiln_model_close(NULL);
+}
+
+static void check_graphs(void) {
+  spirkiln_graph_options options = SPIRKILN_GRAPH_OPTIONS_INIT;
+  spirkiln_graph* graph = JUNK(spirkiln_graph);
+  spirkiln_outputs* outputs = JUNK(spirkiln_outputs);
+  spirkiln_timings timings;
+  spirkiln_tensor tensor;
+  const uint8_t pixels[4] = {0};
+  EXPECT_REFUSED(spirkiln_graph_create(NULL, NULL, NULL, &graph, error, sizeof error));
+  EXPECT(graph == NULL);
+  EXPECT_REFUSED(spirkiln_graph_create(NULL, NULL, &options, NULL, error, sizeof error));
+  EXPECT_REFUSED(spirkiln_graph_prepare(NULL, 1, 1, 1, error, sizeof error));
+  EXPECT(spirkiln_graph_device_bytes(NULL) == 0);
+
+  memset(&timings, 0x5a, sizeof timings);
+  EXPECT_REFUSED(spirkiln_graph_run(NULL, 1, 1, 1, pixels, sizeof pixels, &outputs, &timings, error,
+                                    sizeof error));
+  EXPECT(outputs == NULL && timings.plan_ms == 0 && timings.gpu_ms == 0 && timings.dispatches == 0);
+  memset(&timings, 0x5a, sizeof timings);
+  EXPECT_REFUSED(spirkiln_graph_run(NULL, 1, 1, 1, pixels, sizeof pixels, NULL, &timings, error,
+                                    sizeof error));
+  EXPECT(timings.download_ms == 0 && timings.dispatches == 0);
+  outputs = JUNK(spirkiln_outputs);
+  EXPECT_REFUSED(spirkiln_graph_run(NULL, 1, 1, 1, NULL, 4, &outputs, NULL, error, sizeof error));
+  EXPECT(outputs == NULL);
+  spirkiln_graph_close(NULL);
+
+  EXPECT(spirkiln_outputs_count(NULL) == 0);
+  memset(&tensor, 0x5a, sizeof tensor);
+  EXPECT(spirkiln_outputs_get(NULL, 0, &tensor) == SPIRKILN_INVALID_ARGUMENT);
+  EXPECT(tensor.values == NULL && tensor.count == 0 && tensor.n == 0 && tensor.c == 0);
+  EXPECT(spirkiln_outputs_get(NULL, 0, NULL) == SPIRKILN_INVALID_ARGUMENT);
+  spirkiln_outputs_close(NULL);
+}
+
+/* Texts of any room, and nothing beside them. */
+static void check_error_buffers(void) {
+  char memory[48];
+  size_t size;
+  spirkiln_model* model = NULL;
+  for (size = 0; size <= 32; ++size) {
+    memset(memory, '#', sizeof memory);
+    EXPECT(spirkiln_model_open("/nonexistent/x", &model, memory + 8, size) == SPIRKILN_IO);
+    EXPECT(memory[7] == '#' && memory[8 + size] == '#');
+    EXPECT(size == 0 || memchr(memory + 8, 0, size) != NULL);
+  }
+  EXPECT(spirkiln_model_open("/nonexistent/x", &model, NULL, 0) == SPIRKILN_IO);
+  EXPECT(spirkiln_model_open("/nonexistent/x", &model, NULL, 100) == SPIRKILN_IO);
+  /* "cannot read " takes 12 bytes: a text that is cut within the character ends before it. */
+  memset(memory, '#', sizeof memory);
+  EXPECT(spirkiln_model_open("\xe5\x9b\xbe", &model, memory, 14) == SPIRKILN_IO);
+  EXPECT(strcmp(memory, "cannot read ") == 0);
+}
+
+static void check_on_device(const char* pack) {
+  enum { kHeight = 48, kWidth = 192, kBytes = kHeight * kWidth * 4 };
+  static uint8_t pixels[kBytes];
+  spirkiln_device_info info, other;
+  spirkiln_device* device = NULL;
+  spirkiln_model* model = NULL;
+  spirkiln_graph* graph = NULL;
+  spirkiln_graph_options options = SPIRKILN_GRAPH_OPTIONS_INIT;
+  spirkiln_outputs* outputs = NULL;
+  spirkiln_timings timings;
+  spirkiln_tensor tensor;
+  uint32_t count = 0, again = 0;
+  strcpy(error, "stale");
+  EXPECT(spirkiln_list_devices(NULL, 0, &count, error, sizeof error) == SPIRKILN_OK);
+  EXPECT(count > 0 && error[0] == '\0');
+  /* Room for fewer than there are is no error: the count says so. */
+  EXPECT(spirkiln_list_devices(&info, 1, &again, error, sizeof error) == SPIRKILN_OK);
+  EXPECT(again == count && info.name[0] != '\0');
+  if (spirkiln_device_open(NULL, &device, error, sizeof error) != SPIRKILN_OK ||
+      spirkiln_model_open(pack, &model, error, sizeof error) != SPIRKILN_OK) {
+    fprintf(stderr, "c_interface.c: error: %s\n", error);
+    ++failures;
+    spirkiln_device_close(device);
+    return;
+  }
+  EXPECT(spirkiln_device_get_info(device, &other) == SPIRKILN_OK && other.name[0] != '\0');
+  EXPECT(spirkiln_device_get_info(device, NULL) == SPIRKILN_INVALID_ARGUMENT);
+
+  graph = JUNK(spirkiln_graph);
+  EXPECT_REFUSED(spirkiln_graph_create(device, NULL, NULL, &graph, error, sizeof error));
+  EXPECT(graph == NULL);
+  graph = JUNK(spirkiln_graph);
+  EXPECT_REFUSED(spirkiln_graph_create(NULL, model, NULL, &graph, error, sizeof error));
+  EXPECT(graph == NULL);
+  EXPECT_REFUSED(spirkiln_graph_create(device, model, NULL, NULL, error, sizeof error));
+  options.struct_bytes = 1;
+  graph = JUNK(spirkiln_graph);
+  EXPECT_REFUSED(spirkiln_graph_create(device, model, &options, &graph, error, sizeof error));
+  EXPECT(graph == NULL);
+  options.struct_bytes = sizeof options;
+  options.variant = "fp8";
+  graph = JUNK(spirkiln_graph);
+  EXPECT_REFUSED(spirkiln_graph_create(device, model, &options, &graph, error, sizeof error));
+  EXPECT(graph == NULL && strstr(error, "fp8") != NULL);
+  options.variant = NULL;
+  EXPECT(spirkiln_graph_create(device, model, &options, &graph, error, sizeof error) ==
+         SPIRKILN_OK);
+  spirkiln_model_close(model);
+  spirkiln_device_close(device);
+  if (graph == NULL) return;
+
+  EXPECT_REFUSED(spirkiln_graph_prepare(graph, 0, kHeight, kWidth, error, sizeof error));
+  EXPECT_REFUSED(spirkiln_graph_prepare(graph, 1, UINT32_MAX, kWidth, error, sizeof error));
+  outputs = JUNK(spirkiln_outputs);
+  memset(&timings, 0x5a, sizeof timings);
+  EXPECT_REFUSED(spirkiln_graph_run(graph, 1, kHeight, kWidth, pixels, kBytes - 1, &outputs,
+                                    &timings, error, sizeof error));
+  EXPECT(outputs == NULL && timings.dispatches == 0 && timings.gpu_ms == 0);
+  outputs = JUNK(spirkiln_outputs);
+  EXPECT_REFUSED(spirkiln_graph_run(graph, 1, kHeight, kWidth, NULL, kBytes, &outputs, NULL, error,
+                                    sizeof error));
+  EXPECT(outputs == NULL);
+  outputs = JUNK(spirkiln_outputs);
+  EXPECT_REFUSED(
+      spirkiln_graph_run(graph, 1, kHeight, kWidth, NULL, 0, &outputs, NULL, error, sizeof error));
+  EXPECT(outputs == NULL);
+  /* Products of these sizes do not fit 64 bits. */
+  EXPECT_REFUSED(spirkiln_graph_run(graph, UINT32_MAX, UINT32_MAX, UINT32_MAX, pixels, kBytes,
+                                    &outputs, NULL, error, sizeof error));
+  EXPECT_REFUSED(spirkiln_graph_run(graph, 1, kHeight, kWidth, pixels, kBytes, NULL, NULL, error,
+                                    sizeof error));
+
+  EXPECT(spirkiln_graph_run(graph, 1, kHeight, kWidth, pixels, kBytes, &outputs, &timings, error,
+                            sizeof error) == SPIRKILN_OK);
+  EXPECT(error[0] == '\0' && timings.dispatches > 0);
+  EXPECT(spirkiln_outputs_count(outputs) == 1);
+  EXPECT(spirkiln_outputs_get(outputs, 0, &tensor) == SPIRKILN_OK);
+  EXPECT(tensor.values != NULL &&
+         tensor.count == (size_t)tensor.n * tensor.h * tensor.w * tensor.c);
+  EXPECT(spirkiln_outputs_get(outputs, 1, &tensor) == SPIRKILN_INVALID_ARGUMENT);
+  EXPECT(tensor.values == NULL && tensor.count == 0);
+  EXPECT(spirkiln_outputs_get(outputs, 0, NULL) == SPIRKILN_INVALID_ARGUMENT);
+  spirkiln_outputs_close(outputs);
+  spirkiln_graph_close(graph);
+}
+
+int main(int argc, char** argv) {
+  check_names();
+  check_devices();
+  check_models();
+  check_graphs();
+  check_error_buffers();
+  if (argc > 1) check_on_device(argv[1]);
+  return failures == 0 ? 0 : 1;
+}
