@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel table: checked once when it is opened, its frames decoded on first use.
+// A kernel table: its index is checked once when it is opened, modules are decoded on first use.
 //
 // A table may come from anywhere, so everything that later code indexes with is checked here; what
 // a Table hands out is in range.
@@ -22,7 +22,7 @@ class Table {
   // Errors of all: kCorrupt naming the field (or kIo). `origin` is what messages call the table.
   static Result<Table> from_file(const std::string& path);
   static Result<Table> from_bytes(std::vector<std::byte> bytes, std::string origin);
-  // `bytes` must stay alive and be aligned to 8.
+  // `bytes` must stay alive.
   static Result<Table> from_static(std::span<const std::byte> bytes, std::string origin);
   // The kernels that this library was built with; the same table in every call.
   static Result<Table> built_in();
@@ -34,8 +34,12 @@ class Table {
   std::span<const table::KernelEntry> kernels() const;
   std::span<const table::VariantEntry> variants() const;
   std::span<const table::BlobEntry> blobs() const;
+  std::span<const table::FrameEntry> frames() const;
+  const table::TableHeader& header() const;
   // Null when the table has no such kernel.
   const table::KernelEntry* find(std::string_view kernel) const;
+  // By its full name ("gemm_nc_fp16s"); null when there is none.
+  const table::VariantEntry* find_variant(std::string_view name) const;
 
   std::string_view string(std::uint32_t offset) const;
   std::span<const table::VariantEntry> variants_of(const table::KernelEntry& kernel) const;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "spirkiln/model_format.hpp"
 
@@ -13,6 +14,17 @@ namespace spirkiln::test {
 namespace {
 
 using namespace table;
+
+// The zstd frame of `raw` behind `bytes`; its offset counts from their start.
+FrameEntry append_frame(std::vector<std::byte>& bytes, std::span<const std::byte> raw) {
+  std::vector<std::byte> packed(ZSTD_compressBound(raw.size()));
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), raw.data(), raw.size(), 3));
+  const FrameEntry entry{static_cast<std::uint32_t>(bytes.size()),
+                         static_cast<std::uint32_t>(packed.size()),
+                         static_cast<std::uint32_t>(raw.size())};
+  bytes.insert(bytes.end(), packed.begin(), packed.end());
+  return entry;
+}
 
 class Writer {
  public:
@@ -44,12 +56,7 @@ class Writer {
       variants_.push_back(e);
       blob(v.blob, frame, &raw);
     }
-    std::vector<std::byte> packed(ZSTD_compressBound(raw.size() * 4));
-    packed.resize(ZSTD_compress(packed.data(), packed.size(), raw.data(), raw.size() * 4, 3));
-    frames_.push_back({static_cast<std::uint32_t>(data_.size()),
-                       static_cast<std::uint32_t>(packed.size()),
-                       static_cast<std::uint32_t>(raw.size() * 4), 0});
-    data_.insert(data_.end(), packed.begin(), packed.end());
+    frames_.push_back(append_frame(data_, std::as_bytes(std::span(raw))));
   }
 
   std::vector<std::byte> finish() {
@@ -57,6 +64,19 @@ class Writer {
     std::memcpy(h.magic, kMagic, sizeof kMagic);
     h.version = kVersion;
     h.header_bytes = sizeof h;
+    // Modules are stored as words, so that the dictionary has no shapes and no globals.
+    const std::byte empty[] = {std::byte{0}, std::byte{0}};
+    std::vector<std::byte> out(sizeof h);
+    for (FrameEntry& f : frames_) f.offset += sizeof h;
+    out.insert(out.end(), data_.begin(), data_.end());
+    h.dictionary = append_frame(out, empty);
+    std::memcpy(out.data(), &h, sizeof h);
+    return with_index(std::move(out), index());
+  }
+
+ private:
+  std::vector<std::byte> index() {
+    IndexHeader h{};
     h.tool_version = string("written by a test");
     h.name = string("test");
     std::vector<std::byte> out(sizeof h);
@@ -73,24 +93,15 @@ class Writer {
     h.variants = put(variants_);
     h.axis_values = put(axes_);
     h.blobs = put(blobs_);
+    h.frames = put(frames_);
     h.capabilities = put(capabilities_);
     h.extensions = put(extensions_);
     h.bindings = put(bindings_);
     h.specs = put(specs_);
-    while (out.size() % 16 != 0) out.push_back(std::byte{0});
-    // Frames stand before their data, whose place they name.
-    const auto data_at = static_cast<std::uint32_t>(
-        (out.size() + frames_.size() * sizeof(FrameEntry) + 15) / 16 * 16);
-    for (FrameEntry& f : frames_) f.offset += data_at;
-    h.frames = put(frames_);
-    h.frame_data = put(data_);
-    h.total_bytes = out.size();
     std::memcpy(out.data(), &h, sizeof h);
-    reseal_table(out);
     return out;
   }
 
- private:
   void blob(const TestBlob& b, std::uint32_t frame, std::vector<std::uint32_t>* raw) {
     std::vector<std::uint32_t> words = b.words;
     if (words.empty()) {
@@ -101,6 +112,8 @@ class Writer {
     e.frame = frame;
     e.offset = static_cast<std::uint32_t>(raw->size() * 4);
     e.bytes = static_cast<std::uint32_t>(words.size() * 4);
+    e.coded_bytes = e.bytes;
+    e.flags = kRawWords;
     e.spirv_version = b.spirv_version;
     e.vulkan_version = b.vulkan_version;
     e.first_capability = static_cast<std::uint32_t>(capabilities_.size());
@@ -159,6 +172,24 @@ std::vector<std::byte> write_table(std::vector<TestKernel> kernels) {
   Writer writer;
   for (const TestKernel& k : kernels) writer.kernel(k);
   return writer.finish();
+}
+
+std::vector<std::byte> index_of(const std::vector<std::byte>& bytes) {
+  TableHeader h;
+  std::memcpy(&h, bytes.data(), sizeof h);
+  std::vector<std::byte> out(h.index.raw_bytes);
+  ZSTD_decompress(out.data(), out.size(), bytes.data() + h.index.offset, h.index.packed_bytes);
+  return out;
+}
+
+std::vector<std::byte> with_index(std::vector<std::byte> bytes,
+                                  const std::vector<std::byte>& index) {
+  TableHeader h;
+  std::memcpy(&h, bytes.data(), sizeof h);
+  h.index = append_frame(bytes, index);
+  std::memcpy(bytes.data(), &h, sizeof h);
+  reseal_table(bytes);
+  return bytes;
 }
 
 void reseal_table(std::vector<std::byte>& bytes) { reseal<TableHeader>(bytes); }

@@ -58,6 +58,12 @@ struct TestKernel {
 // Kernels are sorted by name here; each kernel's blobs go into a frame of their own.
 std::vector<std::byte> write_table(std::vector<TestKernel> kernels);
 
+// The decoded index of a table (IndexHeader and its sections), and a table with another one: to change
+// an entry and have it found by the checks of the fields.
+std::vector<std::byte> index_of(const std::vector<std::byte>& table);
+std::vector<std::byte> with_index(std::vector<std::byte> table,
+                                  const std::vector<std::byte>& index);
+
 // Makes the checksum fit the bytes again, so that a change behind the header is found by the checks
 // of the fields and not by the checksum. Works on tables and on model packs.
 void reseal_table(std::vector<std::byte>& bytes);

@@ -165,7 +165,6 @@ std::vector<PackKernel> packing_of(const Batch& batch) {
     if (packing.empty() || packing.back().name != kernel.manifest->name) {
       PackKernel& next = packing.emplace_back();
       next.name = kernel.manifest->name;
-      next.family = kernel.family;
       next.source_hash = static_cast<std::uint32_t>(kernel.source->hash);
     }
     packing.back().variants.push_back(kernel.expansion.variants[job.variant]);

@@ -78,7 +78,6 @@ Result<std::vector<BakeKernel>> load_kernels(const BakeOptions& options,
     for (KernelManifest& manifest : manifests[m].kernels) {
       BakeKernel kernel;
       kernel.manifest = &manifest;
-      kernel.family = m;
       kernel.dialect = dialect;
       kernel.include_folders = options.include_folders;
       kernel.include_folders.push_back(*glsl);

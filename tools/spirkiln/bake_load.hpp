@@ -15,7 +15,6 @@ namespace spirkiln::gen {
 
 struct BakeKernel {
   const KernelManifest* manifest = nullptr;
-  std::size_t family = 0;  // index of the manifest
   std::shared_ptr<const SourceFile> source;
   std::filesystem::path dialect;
   std::vector<std::filesystem::path> include_folders;

@@ -1,42 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "canonical_ids.hpp"
 
-#include <glslang/SPIRV/SPVRemapper.h>
-
-#include <stdexcept>
-#include <string>
+#include "spirv_operands.hpp"
 
 namespace spirkiln::gen {
 
-namespace {
+using table::OperandKind;
 
-bool remap(std::vector<std::uint32_t>& words) {
-  try {
-    spv::spirvbin_t(0).remap(words, spv::spirvbin_base_t::MAP_ALL);
-  } catch (const std::exception&) {
-    return false;
+std::optional<std::vector<std::uint32_t>> canonical_ids(std::span<const std::uint32_t> words) {
+  const auto module = read_operands(words);
+  if (!module) return std::nullopt;
+  // Globals first, then all other results, each in their order.
+  std::vector<std::uint32_t> id(module->bound, 0);
+  std::uint32_t last = 0;
+  for (const bool global : {true, false}) {
+    for (std::size_t i = 0; i < module->words.size(); ++i) {
+      const std::uint32_t old = module->words[i];
+      if (module->kinds[i] == OperandKind::kResult && module->is_global[old] == global) {
+        id[old] = ++last;
+      }
+    }
   }
-  return true;
-}
-
-bool prepare() {
-  // The remapper's own handler ends the process; throwing also leaves it before it reads on.
-  spv::spirvbin_t::registerErrorHandler(
-      [](const std::string& text) { throw std::runtime_error(text); });
-  spv::spirvbin_t::registerLogHandler([](const std::string&) {});
-  // Its first use fills tables of instructions without a lock: two first uses at once crash.
-  std::vector<std::uint32_t> empty = {0x07230203, 0x00010000, 0, 1, 0};
-  (void)remap(empty);
-  return true;
-}
-
-}  // namespace
-
-std::optional<std::vector<std::uint32_t>> canonical_ids(const std::vector<std::uint32_t>& words) {
-  static const bool prepared = prepare();
-  (void)prepared;
-  std::vector<std::uint32_t> out = words;
-  if (!remap(out)) return std::nullopt;
+  std::vector<std::uint32_t> out(words.begin(), words.begin() + 5);
+  out.reserve(words.size());
+  out[3] = last + 1;
+  for (const OperandInstruction& instruction : module->instructions) {
+    out.push_back((instruction.operands + 1u) << 16 | instruction.opcode);
+    for (std::size_t o = 0; o < instruction.operands; ++o) {
+      const std::uint32_t word = module->words[instruction.first + o];
+      const OperandKind kind = module->kinds[instruction.first + o];
+      const bool is_id = kind == OperandKind::kResult || kind == OperandKind::kId;
+      if (is_id && id[word] == 0) return std::nullopt;  // used and never defined
+      out.push_back(is_id ? id[word] : word);
+    }
+  }
   return out;
 }
 

@@ -136,20 +136,12 @@ CompileOutcome compile_kernel(const CompileRequest& request, const std::string& 
 
   auto blob = std::make_shared<Blob>();
   blob->vulkan_version = target.vulkan;
-  if (auto canonical = canonical_ids(*optimised)) {
-    auto stripped = strip(*canonical, target);
-    if (stripped.ok() && validate(*stripped, target).ok()) {
-      blob->words = std::move(stripped).value();
-    }
-  }
-  if (blob->words.empty()) {
-    // The remapper knows no newer instructions; ids as the optimiser left them only cost bytes.
-    auto stripped = strip(*optimised, target);
-    if (!stripped.ok()) return fail("stripping failed", stripped.error().message);
-    const Status valid = validate(*stripped, target);
-    if (!valid.ok()) return fail("the module is not valid", valid.error().message);
-    blob->words = std::move(stripped).value();
-  }
+  auto stripped = strip(*optimised, target);
+  if (!stripped.ok()) return fail("stripping failed", stripped.error().message);
+  auto canonical = canonical_ids(*stripped);
+  blob->words = canonical ? *std::move(canonical) : std::move(stripped).value();
+  const Status valid = validate(blob->words, target);
+  if (!valid.ok()) return fail("the module is not valid", valid.error().message);
   auto reflection = reflect(blob->words);
   if (!reflection.ok()) return fail("this kernel fits no table", reflection.error().message);
   blob->reflection = std::move(reflection).value();

@@ -102,19 +102,22 @@ std::string capability_name(std::uint32_t capability) {
   }
 }
 
-Result<std::string> list_text(const TableView& table) {
+Result<std::vector<std::uint32_t>> module_of(const Table& table,
+                                             const table::VariantEntry& variant) {
+  const auto words = table.words(variant.blob);
+  if (!words.ok()) return words.error();
+  return std::vector<std::uint32_t>(words->begin(), words->end());
+}
+
+Result<std::string> list_text(const Table& table) {
   std::uint64_t raw = 0;
-  std::uint64_t packed = 0;
-  for (const auto& f : table.frames()) {
-    raw += f.raw_bytes;
-    packed += f.packed_bytes;
-  }
+  for (const auto& b : table.blobs()) raw += b.bytes;
   std::string out = fmt::format(
-      "table {}: {} kernels, {} variants, {} blobs, {} bytes of SPIR-V in {} frames of {} bytes\n"
+      "table {}: {} kernels, {} variants, {} blobs, {} bytes of SPIR-V in {} bytes\n"
       "made by {}\n",
-      table.string(table.header().name), table.kernels().size(), table.variants().size(),
-      table.blobs().size(), raw, table.frames().size(), packed,
-      table.string(table.header().tool_version));
+      table.name(), table.kernels().size(), table.variants().size(),
+      table.blobs().size(), raw, table.header().total_bytes,
+      table.tool_version());
   for (const auto& kernel : table.kernels()) {
     out += fmt::format("{}\n", table.string(kernel.name));
     if (out.size() > kMaxText) return too_long();
@@ -128,7 +131,7 @@ Result<std::string> list_text(const TableView& table) {
                                                    : fmt::format("{}", b.local_size[d]);
       }
       std::string needs;
-      for (const std::uint32_t c : table.capabilities(b)) {
+      for (const std::uint32_t c : table.capabilities_of(b)) {
         if (c != spv::CapabilityShader) needs += " " + capability_name(c);
       }
       out += fmt::format(
@@ -141,9 +144,9 @@ Result<std::string> list_text(const TableView& table) {
   return out;
 }
 
-std::string reflection_json(const TableView& table, const table::VariantEntry& v) {
+std::string reflection_json(const Table& table, const table::VariantEntry& v) {
   const auto& b = table.blobs()[v.blob];
-  const auto axes = std::span(table.axis_values()).subspan(v.first_axis_value, v.axis_value_count);
+  const auto axes = table.axis_values_of(v);
   std::string axis_text;
   for (const auto& a : axes) {
     axis_text += fmt::format("{}{}: {}", axis_text.empty() ? "" : ", ",
@@ -165,10 +168,10 @@ std::string reflection_json(const TableView& table, const table::VariantEntry& v
       name_of(kResourceNames, static_cast<std::size_t>(v.resource)),
       name_of(kInt8Names, static_cast<std::size_t>(v.int8)), axis_text, v.blob, b.hash, b.bytes,
       vulkan_text(b.vulkan_version), version_text(b.spirv_version),
-      json_list(table.capabilities(b),
+      json_list(table.capabilities_of(b),
                 [](std::uint32_t c) { return json_string(capability_name(c)); }),
-      json_list(table.extensions(b), [&](std::uint32_t e) { return json_string(table.string(e)); }),
-      json_list(table.bindings(b),
+      json_list(table.extensions_of(b), [&](std::uint32_t e) { return json_string(table.string(e)); }),
+      json_list(table.bindings_of(b),
                 [](const table::BindingEntry& e) {
                   return fmt::format(
                       "{{\"set\": {}, \"binding\": {}, \"kind\": \"{}\", \"readonly\": {}, "
@@ -176,7 +179,7 @@ std::string reflection_json(const TableView& table, const table::VariantEntry& v
                       e.set, e.binding, name_of(kKindNames, static_cast<std::size_t>(e.kind)),
                       (e.flags & table::kReadOnly) != 0, (e.flags & table::kWriteOnly) != 0);
                 }),
-      json_list(table.specs(b),
+      json_list(table.specs_of(b),
                 [&](const table::SpecEntry& s) {
                   return fmt::format(
                       "{{\"id\": {}, \"name\": {}, \"type\": \"{}\", \"default_bits\": {}}}", s.id,
@@ -187,10 +190,10 @@ std::string reflection_json(const TableView& table, const table::VariantEntry& v
       json_list(b.local_size_id, id));
 }
 
-Result<std::string> list_json(const TableView& table) {
+Result<std::string> list_json(const Table& table) {
   std::string out = fmt::format("{{\"name\": {}, \"tool\": {}, \"bytes\": {}, \"kernels\": [",
-                                json_string(table.string(table.header().name)),
-                                json_string(table.string(table.header().tool_version)),
+                                json_string(table.name()),
+                                json_string(table.tool_version()),
                                 table.header().total_bytes);
   for (std::size_t k = 0; k < table.kernels().size(); ++k) {
     const auto& kernel = table.kernels()[k];

@@ -3,17 +3,21 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "table_view.hpp"
+#include "table/table.hpp"
 
 namespace spirkiln::gen {
 
 // Error kUnsupported for a text of more than 128 MiB: many variants may name one blob, so a small
 // table can have a long one.
-Result<std::string> list_text(const TableView& table);
-Result<std::string> list_json(const TableView& table);
+Result<std::string> list_text(const Table& table);
+Result<std::string> list_json(const Table& table);
+// A variant's module, decoded. Errors: kCorrupt.
+Result<std::vector<std::uint32_t>> module_of(const Table& table,
+                                             const table::VariantEntry& variant);
 // One variant's reflection as JSON.
-std::string reflection_json(const TableView& table, const table::VariantEntry& variant);
+std::string reflection_json(const Table& table, const table::VariantEntry& variant);
 
 // "Shader", "Float16", ...; the number where the headers know no name.
 std::string capability_name(std::uint32_t capability);

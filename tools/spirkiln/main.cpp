@@ -141,11 +141,10 @@ int run_list(const ListArguments& arguments) {
     fmt::print(stderr, "spirkiln: error: 'list' shows one table\nTry 'spirkiln list --help'.\n");
     return 2;
   }
-  auto table = gen::TableView::open(arguments.inputs.front());
+  auto table = Table::from_file(arguments.inputs.front());
   if (!table.ok()) return fail(table.error());
   const auto text = arguments.json ? gen::list_json(*table) : gen::list_text(*table);
-  if (!text.ok())
-    return fail(fmt::format("'{}': {}", arguments.inputs.front(), text.error().message));
+  if (!text.ok()) return fail(fmt::format("'{}': {}", arguments.inputs.front(), text.error().message));
   return write_stdout(*text);
 }
 
@@ -177,7 +176,7 @@ struct DumpArguments {
 };
 
 int run_dump(const DumpArguments& arguments) {
-  auto table = gen::TableView::open(arguments.table);
+  auto table = Table::from_file(arguments.table);
   if (!table.ok()) return fail(table.error());
   const auto* variant = table->find_variant(arguments.variant);
   if (variant == nullptr) {
@@ -189,10 +188,9 @@ int run_dump(const DumpArguments& arguments) {
   }
   const table::BlobEntry& blob = table->blobs()[variant->blob];
   const auto fail_here = [&](const Error& e) {
-    return fail(
-        fmt::format("'{}', variant '{}': {}", arguments.table, arguments.variant, e.message));
+    return fail(fmt::format("'{}', variant '{}': {}", arguments.table, arguments.variant, e.message));
   };
-  auto words = table->words(blob);
+  auto words = gen::module_of(*table, *variant);
   if (!words.ok()) return fail_here(words.error());
   if (!arguments.spirv.empty()) {
     const std::string_view bytes(reinterpret_cast<const char*>(words->data()), words->size() * 4);

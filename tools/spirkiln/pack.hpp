@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stages 12 and 13: equal blobs once, each family in a compressed frame, all as a table.
+// Stages 12 and 13: equal blobs once, coded together, in compressed frames, as a table.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,6 @@ namespace spirkiln::gen {
 
 struct PackKernel {
   std::string name;
-  std::size_t family = 0;  // index of the manifest
   std::uint32_t source_hash = 0;
   std::vector<Variant> variants;                   // best first
   std::vector<std::shared_ptr<const Blob>> blobs;  // one a variant; equal ones may be shared
@@ -24,7 +23,7 @@ struct PackStats {
   std::size_t unique_blobs = 0;
   std::uint64_t raw_bytes = 0;     // all variants' words
   std::uint64_t unique_bytes = 0;  // without duplicates
-  std::uint64_t packed_bytes = 0;  // of the frames
+  std::uint64_t packed_bytes = 0;  // of the table, padding excluded
 };
 
 struct PackedTable {

@@ -157,12 +157,12 @@ TEST_CASE("device axes: auto enumerates what the kernel and its includes test", 
   REQUIRE(run.result.ok());
   CHECK(run.result->variants == 6);
   CHECK(run.result->unique_blobs == 6);
-  auto table = gen::TableView::open(p / "out/test_table.bin");
+  auto table = Table::from_file((p / "out/test_table.bin").string());
   REQUIRE(table.ok());
   const auto* variant = table->find_variant("k_moltenvk_subgroupsize4");
   REQUIRE(variant != nullptr);
   REQUIRE(variant->axis_value_count == 2);
-  const auto axis = table->axis_values()[variant->first_axis_value + 1];
+  const auto axis = table->axis_values_of(*variant)[1];
   CHECK(std::string(table->string(axis.axis)) == "ncnn_subgroupSize");
   CHECK(std::string(table->string(axis.value)) == "4");
 }
@@ -176,12 +176,12 @@ TEST_CASE("device axes: listed ones; the others stay 0", "[axes]") {
   const auto pinned = p.bake("[kernel.device]\nncnn_subgroupSize = [16]\n");
   REQUIRE(pinned.result.ok());
   CHECK(pinned.result->variants == 1);
-  auto table = gen::TableView::open(p / "out/test_table.bin");
+  auto table = Table::from_file((p / "out/test_table.bin").string());
   REQUIRE(table.ok());
   const auto* variant = table->find_variant("k");
   REQUIRE(variant != nullptr);
   REQUIRE(variant->axis_value_count == 1);
-  CHECK(std::string(table->string(table->axis_values()[variant->first_axis_value].value)) == "16");
+  CHECK(std::string(table->string(table->axis_values_of(*variant)[0].value)) == "16");
 }
 
 TEST_CASE("device axes: mistakes", "[axes]") {

@@ -117,7 +117,7 @@ TEST_CASE("explain: a bake has what can be compiled, and an unknown extension is
   REQUIRE(run.result.ok());
   CHECK(run.result->left_out == 12);
   CHECK(run.result->variants == 12);
-  auto table = gen::TableView::open(p / "out/test_table.bin");
+  auto table = Table::from_file((p / "out/test_table.bin").string());
   REQUIRE(table.ok());
   CHECK(table->find_variant("k_fp16sa_accafp") != nullptr);
   CHECK(table->find_variant("k_new") == nullptr);

@@ -18,7 +18,7 @@ namespace {
 
 struct Baked {
   test::Workspace workspace;
-  Result<gen::TableView> table = Error{};
+  Result<Table> table = Error{};
 
   Baked() {
     gen::BakeOptions options = workspace.options();
@@ -27,7 +27,7 @@ struct Baked {
     for (const auto& m : run.messages) UNSCOPED_INFO(m);
     INFO((run.result.ok() ? "" : run.result.error().message));
     REQUIRE(run.result.ok());
-    table = gen::TableView::open(workspace / "out/test_table.bin");
+    table = Table::from_file((workspace / "out/test_table.bin").string());
     REQUIRE(table.ok());
   }
 };
@@ -50,30 +50,30 @@ std::map<Key, table::BindingKind> cross_bindings(spirv_cross::Compiler& compiler
   return found;
 }
 
-void compare(const gen::TableView& view, const table::BlobEntry& b,
+void compare(const Table& view, const table::BlobEntry& b,
              const std::vector<std::uint32_t>& words) {
   spirv_cross::Compiler compiler(words);
   std::map<Key, table::BindingKind> ours;
-  for (const auto& e : view.bindings(b)) ours[{e.set, e.binding}] = e.kind;
+  for (const auto& e : view.bindings_of(b)) ours[{e.set, e.binding}] = e.kind;
   CHECK(ours == cross_bindings(compiler));
   // One declaration a binding in our kernels, so flags can be compared as well.
   for (const auto& r : compiler.get_shader_resources().storage_buffers) {
     const auto flags = compiler.get_buffer_block_flags(r.id);
     const auto binding = compiler.get_decoration(r.id, spv::DecorationBinding);
-    for (const auto& e : view.bindings(b)) {
+    for (const auto& e : view.bindings_of(b)) {
       if (e.binding != binding) continue;
       CHECK(((e.flags & table::kReadOnly) != 0) == flags.get(spv::DecorationNonWritable));
       CHECK(((e.flags & table::kWriteOnly) != 0) == flags.get(spv::DecorationNonReadable));
     }
   }
   std::set<std::uint32_t> our_specs;
-  for (const auto& s : view.specs(b)) {
+  for (const auto& s : view.specs_of(b)) {
     our_specs.insert(s.id);
   }
   std::set<std::uint32_t> their_specs;
   for (const auto& s : compiler.get_specialization_constants()) {
     their_specs.insert(s.constant_id);
-    for (const auto& o : view.specs(b)) {
+    for (const auto& o : view.specs_of(b)) {
       if (o.id == s.constant_id) CHECK(o.default_bits == compiler.get_constant(s.id).scalar());
     }
   }
@@ -93,10 +93,10 @@ void compare(const gen::TableView& view, const table::BlobEntry& b,
   CHECK(same_id(b.local_size_id[1], y));
   CHECK(same_id(b.local_size_id[2], z));
   const auto capabilities = compiler.get_declared_capabilities();
-  CHECK(std::set<std::uint32_t>(view.capabilities(b).begin(), view.capabilities(b).end()) ==
+  CHECK(std::set<std::uint32_t>(view.capabilities_of(b).begin(), view.capabilities_of(b).end()) ==
         std::set<std::uint32_t>(capabilities.begin(), capabilities.end()));
   std::set<std::string> extensions;
-  for (const auto e : view.extensions(b)) extensions.insert(std::string(view.string(e)));
+  for (const auto e : view.extensions_of(b)) extensions.insert(std::string(view.string(e)));
   const auto& declared = compiler.get_declared_extensions();
   CHECK(extensions == std::set<std::string>(declared.begin(), declared.end()));
 }
@@ -105,13 +105,13 @@ void compare(const gen::TableView& view, const table::BlobEntry& b,
 
 TEST_CASE("the product's kernels", "[kernels]") {
   const Baked baked;
-  const gen::TableView& view = *baked.table;
+  const Table& view = *baked.table;
   REQUIRE(view.kernels().size() > 10);
   std::size_t half_storage = 0;
   for (const auto& v : view.variants()) {
     const auto& b = view.blobs()[v.blob];
     INFO(view.string(v.name));
-    const auto words = view.words(b);
+    const auto words = gen::module_of(view, v);
     REQUIRE(words.ok());
     const gen::Target target{b.vulkan_version, b.spirv_version};
     const Status valid = gen::validate(*words, target);
@@ -125,7 +125,7 @@ TEST_CASE("the product's kernels", "[kernels]") {
     CHECK(text->find("OpSource") == std::string::npos);
     CHECK(text->find("OpString") == std::string::npos);
     // A variant asks for no more than its name promises.
-    for (const auto c : view.capabilities(b)) {
+    for (const auto c : view.capabilities_of(b)) {
       const std::string name = gen::capability_name(c);
       const bool half = v.arithmetic == table::Arithmetic::kFp16;
       if (name == "Float16") CHECK(half);

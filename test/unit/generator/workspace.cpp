@@ -58,13 +58,13 @@ BakeRun run_bake(const gen::BakeOptions& options) {
 }
 
 std::vector<std::uint32_t> words_of(const fs::path& path, std::string_view variant) {
-  auto table = gen::TableView::open(path);
+  auto table = Table::from_file(path.string());
   INFO((table.ok() ? "" : table.error().message));
   REQUIRE(table.ok());
   const auto* entry = table->find_variant(variant);
   INFO("variant " << variant);
   REQUIRE(entry != nullptr);
-  auto words = table->words(table->blobs()[entry->blob]);
+  auto words = gen::module_of(*table, *entry);
   REQUIRE(words.ok());
   return *words;
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bake.hpp"
-#include "table_view.hpp"
+#include "list.hpp"
 
 namespace spirkiln::test {
 

@@ -103,15 +103,21 @@ TEST_CASE("a table cut at any byte is refused") {
 
 TEST_CASE("bits flipped behind a fitting checksum never do harm") {
   const auto whole = sample();
+  const auto index = index_of(whole);
   std::mt19937 random(1);
   int refused = 0;
   for (int round = 0; round < 20000; ++round) {
     auto bytes = whole;
+    auto changed = index;
+    // In the index as it is once it is decoded, or in the file.
+    auto& target = round % 2 == 0 ? changed : bytes;
+    const std::size_t from = round % 2 == 0 ? 0 : 8;
     const int flips = 1 + static_cast<int>(random() % 4);
     for (int i = 0; i < flips; ++i) {
-      const std::size_t at = 8 + random() % (bytes.size() - 8);
-      bytes[at] ^= static_cast<std::byte>(1u << (random() % 8));
+      const std::size_t at = from + random() % (target.size() - from);
+      target[at] ^= static_cast<std::byte>(1u << (random() % 8));
     }
+    if (round % 2 == 0) bytes = with_index(std::move(bytes), changed);
     reseal_table(bytes);
     auto t = Table::from_bytes(bytes, "x");
     if (t) {
@@ -126,20 +132,29 @@ TEST_CASE("bits flipped behind a fitting checksum never do harm") {
 
 TEST_CASE("extreme values in every 32-bit field never do harm") {
   const auto whole = sample();
-  for (std::size_t at = 8; at + 4 <= whole.size(); at += 4) {
-    for (const std::uint32_t value : {0u, 0xffffffffu, 0x7fffffffu, 0x80000000u, 0xfffffff0u}) {
+  const auto index = index_of(whole);
+  for (const std::uint32_t value : {0u, 0xffffffffu, 0x7fffffffu, 0x80000000u, 0xfffffff0u}) {
+    for (std::size_t at = 8; at + 4 <= sizeof(table::TableHeader); at += 4) {
       auto bytes = whole;
       std::memcpy(bytes.data() + at, &value, 4);
       reseal_table(bytes);
       if (auto t = Table::from_bytes(bytes, "x")) use_table(*t);
     }
+    for (std::size_t at = 0; at + 4 <= index.size(); at += 4) {
+      auto changed = index;
+      std::memcpy(changed.data() + at, &value, 4);
+      if (auto t = Table::from_bytes(with_index(whole, changed), "x")) use_table(*t);
+    }
   }
 }
 
 TEST_CASE("a blob whose words are not those of the index is refused when it is used") {
-  // The last bytes are the last kernel's packed frame: damage there passes the index.
+  // Damage in the last kernel's frame passes the index.
   auto bytes = sample();
-  bytes[bytes.size() - 6] ^= std::byte{0x10};
+  const auto opened = Table::from_bytes(bytes, "x");
+  REQUIRE(opened);
+  const auto frame = opened->frames()[2];
+  bytes[frame.offset + frame.packed_bytes - 6] ^= std::byte{0x10};
   reseal_table(bytes);
   auto t = Table::from_bytes(bytes, "x");
   REQUIRE(t);
