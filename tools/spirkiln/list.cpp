@@ -39,6 +39,22 @@ std::string vulkan_text(std::uint32_t version) {
 
 }  // namespace
 
+std::string_view storage_name(table::Storage storage) {
+  return name_of(kStorageNames, static_cast<std::size_t>(storage));
+}
+
+std::string_view int8_name(table::Int8 int8) {
+  return name_of(kInt8Names, static_cast<std::size_t>(int8));
+}
+
+std::string_view binding_kind_name(table::BindingKind kind) {
+  return name_of(kKindNames, static_cast<std::size_t>(kind));
+}
+
+std::string_view spec_type_name(table::SpecType type) {
+  return name_of(kSpecTypeNames, static_cast<std::size_t>(type));
+}
+
 std::string capability_name(std::uint32_t capability) {
   switch (capability) {
     case spv::CapabilityMatrix:
@@ -163,10 +179,10 @@ std::string reflection_json(const Table& table, const table::VariantEntry& v) {
       "\"capabilities\": {}, \"extensions\": {}, \"bindings\": {}, \"specialization\": {}, "
       "\"push_bytes\": {}, \"shared_bytes\": {}, \"local_size\": {}, \"local_size_id\": {}}}",
       json_string(table.string(v.name)),
-      name_of(kStorageNames, static_cast<std::size_t>(v.storage)),
+      storage_name(v.storage),
       v.arithmetic == table::Arithmetic::kFp16 ? "fp16" : "fp32",
       name_of(kResourceNames, static_cast<std::size_t>(v.resource)),
-      name_of(kInt8Names, static_cast<std::size_t>(v.int8)), axis_text, v.blob, b.hash, b.bytes,
+      int8_name(v.int8), axis_text, v.blob, b.hash, b.bytes,
       vulkan_text(b.vulkan_version), version_text(b.spirv_version),
       json_list(table.capabilities_of(b),
                 [](std::uint32_t c) { return json_string(capability_name(c)); }),
@@ -176,7 +192,7 @@ std::string reflection_json(const Table& table, const table::VariantEntry& v) {
                   return fmt::format(
                       "{{\"set\": {}, \"binding\": {}, \"kind\": \"{}\", \"readonly\": {}, "
                       "\"writeonly\": {}}}",
-                      e.set, e.binding, name_of(kKindNames, static_cast<std::size_t>(e.kind)),
+                      e.set, e.binding, binding_kind_name(e.kind),
                       (e.flags & table::kReadOnly) != 0, (e.flags & table::kWriteOnly) != 0);
                 }),
       json_list(table.specs_of(b),
@@ -184,7 +200,7 @@ std::string reflection_json(const Table& table, const table::VariantEntry& v) {
                   return fmt::format(
                       "{{\"id\": {}, \"name\": {}, \"type\": \"{}\", \"default_bits\": {}}}", s.id,
                       json_string(table.string(s.name)),
-                      name_of(kSpecTypeNames, static_cast<std::size_t>(s.type)), s.default_bits);
+                      spec_type_name(s.type), s.default_bits);
                 }),
       b.push_bytes, b.shared_bytes, json_list(b.local_size, number),
       json_list(b.local_size_id, id));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "table/table.hpp"
@@ -18,6 +19,13 @@ Result<std::vector<std::uint32_t>> module_of(const Table& table,
                                              const table::VariantEntry& variant);
 // One variant's reflection as JSON.
 std::string reflection_json(const Table& table, const table::VariantEntry& variant);
+
+// "fp16s" and "packed", as a manifest says them.
+std::string_view storage_name(table::Storage storage);
+std::string_view int8_name(table::Int8 int8);
+// "storage-buffer", "uint", ...
+std::string_view binding_kind_name(table::BindingKind kind);
+std::string_view spec_type_name(table::SpecType type);
 
 // "Shader", "Float16", ...; the number where the headers know no name.
 std::string capability_name(std::uint32_t capability);

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "table_lock.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "requirements_text.hpp"
+
+namespace spirkiln::gen {
+namespace {
+
+constexpr std::string_view kFirstLine =
+    "# spirkiln lock 1. Written by 'spirkiln lock'; each line: a variant, its module, what it needs.";
+constexpr std::string_view kTool = "made by ";
+constexpr std::string_view kSeparator = " | ";
+
+struct Locked {
+  std::string module;  // hash, bytes, shared memory
+  std::string requirements;
+};
+using Variants = std::map<std::string, Locked>;
+
+Variants variants_of(const Table& table) {
+  Variants out;
+  for (const auto& v : table.variants()) {
+    const auto& b = table.blobs()[v.blob];
+    out[std::string(table.string(v.name))] = {
+        fmt::format("{:016x} {} bytes shared {}", b.hash, b.bytes, b.shared_bytes),
+        requirements_text(table, b)};
+  }
+  return out;
+}
+
+Error not_a_lock(std::size_t line, std::string_view expected) {
+  return Error{ErrorCode::kCorrupt, fmt::format("line {}: expected {}", line, expected)};
+}
+
+struct Lock {
+  std::string tool;
+  Variants variants;
+};
+
+Result<Lock> parse(std::string_view text) {
+  Lock lock;
+  std::size_t line = 0;
+  while (!text.empty()) {
+    ++line;
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view row = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!row.empty() && row.back() == '\r') row.remove_suffix(1);
+    if (line == 1) {
+      if (row != kFirstLine) return not_a_lock(1, fmt::format("'{}'", kFirstLine));
+    } else if (line == 2) {
+      if (!row.starts_with(kTool)) return not_a_lock(2, "'made by' and the versions");
+      lock.tool = row.substr(kTool.size());
+    } else {
+      const std::size_t first = row.find(kSeparator);
+      const std::size_t second =
+          first == row.npos ? row.npos : row.find(kSeparator, first + kSeparator.size());
+      if (second == row.npos) return not_a_lock(line, "'VARIANT | MODULE | REQUIREMENTS'");
+      const std::size_t module = first + kSeparator.size();
+      const bool is_new =
+          lock.variants
+              .emplace(row.substr(0, first),
+                       Locked{std::string(row.substr(module, second - module)),
+                              std::string(row.substr(second + kSeparator.size()))})
+              .second;
+      if (!is_new) return not_a_lock(line, fmt::format("{} once", row.substr(0, first)));
+    }
+  }
+  if (line < 2) return not_a_lock(line + 1, "a lock of spirkiln");
+  return lock;
+}
+
+}  // namespace
+
+std::string lock_text(const Table& table) {
+  std::string out = fmt::format("{}\n{}{}\n", kFirstLine, kTool, table.tool_version());
+  for (const auto& [name, locked] : variants_of(table)) {
+    out += name;
+    out += kSeparator;
+    out += locked.module;
+    out += kSeparator;
+    out += locked.requirements + '\n';
+  }
+  return out;
+}
+
+Result<LockCheck> check_lock(const Table& table, std::string_view text) {
+  const auto lock = parse(text);
+  if (!lock.ok()) return lock.error();
+  LockCheck out;
+  const bool same_tools = lock->tool == table.tool_version();
+  if (!same_tools) {
+    out.notes.push_back(
+        fmt::format("the lock was made by {}, this table by {}", lock->tool, table.tool_version()));
+  }
+  const Variants now = variants_of(table);
+  for (const auto& [name, locked] : lock->variants) {
+    const auto it = now.find(name);
+    if (it == now.end()) {
+      out.stale.push_back(fmt::format("{}: in the lock, not in the table", name));
+      continue;
+    }
+    if (it->second.requirements != locked.requirements) {
+      out.stale.push_back(fmt::format("{}: needs\n  now    {}\n  locked {}", name,
+                                      it->second.requirements, locked.requirements));
+    }
+    if (it->second.module != locked.module) {
+      (same_tools ? out.stale : out.notes)
+          .push_back(fmt::format("{}: module {}, locked {}", name, it->second.module,
+                                 locked.module));
+    }
+  }
+  for (const auto& [name, locked] : now) {
+    if (!lock->variants.contains(name)) {
+      out.stale.push_back(fmt::format("{}: in the table, not in the lock", name));
+    }
+  }
+  return out;
+}
+
+}  // namespace spirkiln::gen
