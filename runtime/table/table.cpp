@@ -49,8 +49,8 @@ Status Table::State::decode(std::uint32_t index) {
   if (frame.empty()) {
     auto unpacked = unpack_frame(file.bytes, file.frames[blob.frame]);
     if (!unpacked) {
-      return corrupt_table(origin, "frame " + std::to_string(blob.frame) + ": " +
-                                       unpacked.error().message);
+      return corrupt_table(origin,
+                           "frame " + std::to_string(blob.frame) + ": " + unpacked.error().message);
     }
     frame = *std::move(unpacked);
   }
@@ -75,8 +75,7 @@ Status Table::State::decode(std::uint32_t index) {
     return corrupt_table(origin, at + "checksum");
   }
   if (words[0] != kSpirvMagic || words[1] != blob.spirv_version) {
-    return corrupt_table(origin,
-                         at + "it is no SPIR-V module of the version that the index says");
+    return corrupt_table(origin, at + "it is no SPIR-V module of the version that the index says");
   }
   modules[index] = std::move(words);
   return Ok{};
@@ -112,10 +111,10 @@ Result<Table> Table::from_bytes(std::vector<std::byte> bytes, std::string origin
 }
 
 Result<Table> Table::from_file(const std::string& path) {
-  auto bytes = read_file(path, kMaxTableBytes,
-                         {sizeof(TableHeader), [&](auto head, std::uint64_t size) {
-                            return check_table_head(head, size, path);
-                          }});
+  auto bytes =
+      read_file(path, kMaxTableBytes, {sizeof(TableHeader), [&](auto head, std::uint64_t size) {
+                                         return check_table_head(head, size, path);
+                                       }});
   if (!bytes) return std::move(bytes).error();
   return from_bytes(*std::move(bytes), path);
 }

@@ -51,7 +51,16 @@ std::vector<std::byte> table() {
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   const std::filesystem::path folder = argv[1];
+  // As the example by hand in test/unit/generator/module_coder_test.cpp: two shapes, a global, a
+  // module.
+  constexpr std::string_view coding(
+      "\x0e\x00"
+      "\x02\x15\x03\x00\x02\x02\xfe\x01\x01\x01\x01\x00\x20\x01"
+      "\x80\x80\x04\x07\x01\x00\x00\x01\x02\x01",
+      26);
   const bool ok = put(folder / "table" / "two-kernels", text(table())) &&
+                  put(folder / "table" / "index", text(index_of(table()))) &&
+                  put(folder / "table" / "coding", coding) &&
                   put(folder / "pack" / "mixed-graph", text(mixed_graph().build())) &&
                   put(folder / "onnx" / "rich-graph", rich_graph().bytes());
   if (!ok) std::fprintf(stderr, "seeds: error: cannot write in %s\n", argv[1]);

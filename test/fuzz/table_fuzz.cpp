@@ -1,22 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel tables, by the runtime's reader and by that of "list" and "dump". The checksum is made to
-// fit, or nothing behind it would ever be reached.
+// Kernel tables: the bytes as a file, as the decoded index of a good table (what is compressed
+// would hardly ever be reached), and as a dictionary with a module. Checksums are made to fit.
 #include "input.hpp"
 #include "list.hpp"
 #include "support/table_writer.hpp"
 #include "support/use_table.hpp"
+#include "table/module_coding.hpp"
 
 using namespace spirkiln;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  auto bytes = test::bytes_of(data, size);
-  test::reseal_table(bytes);
-  const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (const auto table = Table::from_bytes(std::move(bytes), "fuzz")) test::use_table(*table);
-  if (const auto view = gen::TableView::parse(text); view.ok()) {
-    (void)gen::list_text(*view).ok();
-    (void)gen::list_json(*view).ok();
-    for (const auto& b : view->blobs()) (void)view->words(b).ok();
+namespace {
+
+void use(Result<Table> table) {
+  if (!table) return;
+  test::use_table(*table);
+  (void)gen::list_text(*table).ok();
+  (void)gen::list_json(*table).ok();
+}
+
+// A dictionary's length in its first two bytes, the dictionary, a module.
+void use_coding(std::span<const std::byte> bytes) {
+  if (bytes.size() < 2) return;
+  const std::size_t asked = static_cast<std::size_t>(bytes[0]) | static_cast<std::size_t>(bytes[1])
+                                                                     << 8;
+  bytes = bytes.subspan(2);
+  const std::size_t length = std::min(asked, bytes.size());
+  const auto dictionary = CodingDictionary::parse(bytes.first(length));
+  if (!dictionary) return;
+  for (const std::size_t words : {5, 20, 300}) {
+    std::vector<std::uint32_t> out(words);
+    (void)dictionary->decode(bytes.subspan(length), out).ok();
   }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto bytes = test::bytes_of(data, size);
+  use_coding(bytes);
+  static const auto good = test::write_table({{"k", {{"k"}}}});
+  use(Table::from_bytes(test::with_index(good, bytes), "fuzz"));
+  auto file = bytes;
+  test::reseal_table(file);
+  use(Table::from_bytes(std::move(file), "fuzz"));
   return 0;
 }

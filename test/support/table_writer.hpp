@@ -58,8 +58,8 @@ struct TestKernel {
 // Kernels are sorted by name here; each kernel's blobs go into a frame of their own.
 std::vector<std::byte> write_table(std::vector<TestKernel> kernels);
 
-// The decoded index of a table (IndexHeader and its sections), and a table with another one: to change
-// an entry and have it found by the checks of the fields.
+// The decoded index of a table (IndexHeader and its sections), and a table with another one: to
+// change an entry and have it found by the checks of the fields.
 std::vector<std::byte> index_of(const std::vector<std::byte>& table);
 std::vector<std::byte> with_index(std::vector<std::byte> table,
                                   const std::vector<std::byte>& index);

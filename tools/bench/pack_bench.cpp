@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generator's packing of a corpus, and the same modules as scripts/measure-packing gives them to
-// other compressors: with ids of glslang's remapper, in one stream and in one a family.
-#include <glslang/SPIRV/SPVRemapper.h>
+// The generator's packing of a corpus, and the same modules as scripts/measure-packing gives them
+// to other compressors: with ids of glslang's remapper, in one stream and in one a family.
 #include <fmt/format.h>
+#include <glslang/SPIRV/SPVRemapper.h>
 
 #include <algorithm>
 #include <chrono>
@@ -143,7 +143,8 @@ int run(const fs::path& out, const std::vector<fs::path>& inputs) {
   std::sort(kernels.begin(), kernels.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
   const auto begin = Clock::now();
-  const auto packed = gen::pack_table("corpus", "a benchmark", kernels, 1, gen::Cache(std::nullopt));
+  const auto packed =
+      gen::pack_table("corpus", "a benchmark", kernels, 1, gen::Cache(std::nullopt));
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   if (!packed.ok()) throw Failure(packed.error().message);
   write(out / "table.bin", packed->bytes);

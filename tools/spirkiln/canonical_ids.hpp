@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stage 9: ids by order of definition, so that modules that differ in ids alone are equal, and as the
-// table's coding needs them (spirkiln/table_format.hpp).
+// Stage 9: ids by order of definition, so that modules that differ in ids alone are equal, and as
+// the table's coding needs them (spirkiln/table_format.hpp).
 #pragma once
 
 #include <cstdint>

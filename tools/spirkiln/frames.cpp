@@ -67,7 +67,8 @@ Result<Frames> make_frames(const std::vector<std::string>& items,
   for (const std::string& failure : failures) {
     if (!failure.empty()) return Error{ErrorCode::kOutOfMemory, failure};
   }
-  for (const std::string& bytes : raw) out.raw_bytes.push_back(static_cast<std::uint32_t>(bytes.size()));
+  for (const std::string& bytes : raw)
+    out.raw_bytes.push_back(static_cast<std::uint32_t>(bytes.size()));
   return out;
 }
 

@@ -40,8 +40,8 @@ std::vector<Edit> replace_all(const Lines& a, const Lines& b) {
 std::vector<Edit> edits_of(const Lines& a, const Lines& b) {
   const int n = static_cast<int>(a.size()), m = static_cast<int>(b.size());
   const int limit = std::min(n + m, kMaxEdits);
-  // furthest[k]: the furthest line of `a` that a path on diagonal k reaches; kept for each number of
-  // edits, to walk back.
+  // furthest[k]: the furthest line of `a` that a path on diagonal k reaches; kept for each number
+  // of edits, to walk back.
   std::vector<int> furthest(2 * static_cast<std::size_t>(limit) + 3, 0);
   const auto at = [&](std::vector<int>& v, int k) -> int& {
     return v[static_cast<std::size_t>(k + limit + 1)];
@@ -75,8 +75,8 @@ std::vector<Edit> edits_of(const Lines& a, const Lines& b) {
         if (step == 0) break;
         x = before_x;
         y = before_y;
-        edits.push_back({came_down ? '+' : '-', static_cast<std::size_t>(x),
-                         static_cast<std::size_t>(y)});
+        edits.push_back(
+            {came_down ? '+' : '-', static_cast<std::size_t>(x), static_cast<std::size_t>(y)});
       }
       std::reverse(edits.begin(), edits.end());
       return edits;
@@ -109,15 +109,15 @@ std::string hunks(const std::vector<Edit>& edits, const Lines& a, const Lines& b
       body += edits[j].kind == '+' ? b[edits[j].after] : a[edits[j].before];
       body += '\n';
     }
-    out += fmt::format("@@ -{},{} +{},{} @@\n{}", edits[begin].before + (removed > 0 ? 1 : 0), removed,
-                       edits[begin].after + (added > 0 ? 1 : 0), added, body);
+    out += fmt::format("@@ -{},{} +{},{} @@\n{}", edits[begin].before + (removed > 0 ? 1 : 0),
+                       removed, edits[begin].after + (added > 0 ? 1 : 0), added, body);
     i = end;
   }
   return out;
 }
 
-// "%12 = OpFAdd %float %10 %11" as "%=OpFAdd %float % %": without the numbers, and without the spaces
-// that align them.
+// "%12 = OpFAdd %float %10 %11" as "%=OpFAdd %float % %": without the numbers, and without the
+// spaces that align them.
 std::string without_ids(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -131,9 +131,8 @@ Result<std::string> list_text(const Table& table) {
   std::string out = fmt::format(
       "table {}: {} kernels, {} variants, {} blobs, {} bytes of SPIR-V in {} bytes\n"
       "made by {}\n",
-      table.name(), table.kernels().size(), table.variants().size(),
-      table.blobs().size(), raw, table.header().total_bytes,
-      table.tool_version());
+      table.name(), table.kernels().size(), table.variants().size(), table.blobs().size(), raw,
+      table.header().total_bytes, table.tool_version());
   for (const auto& kernel : table.kernels()) {
     out += fmt::format("{}\n", table.string(kernel.name));
     if (out.size() > kMaxText) return too_long();
@@ -178,15 +177,14 @@ std::string reflection_json(const Table& table, const table::VariantEntry& v) {
       "\"blob\": {}, \"hash\": \"{:016x}\", \"bytes\": {}, \"vulkan\": \"{}\", \"spirv\": \"{}\", "
       "\"capabilities\": {}, \"extensions\": {}, \"bindings\": {}, \"specialization\": {}, "
       "\"push_bytes\": {}, \"shared_bytes\": {}, \"local_size\": {}, \"local_size_id\": {}}}",
-      json_string(table.string(v.name)),
-      storage_name(v.storage),
+      json_string(table.string(v.name)), storage_name(v.storage),
       v.arithmetic == table::Arithmetic::kFp16 ? "fp16" : "fp32",
-      name_of(kResourceNames, static_cast<std::size_t>(v.resource)),
-      int8_name(v.int8), axis_text, v.blob, b.hash, b.bytes,
-      vulkan_text(b.vulkan_version), version_text(b.spirv_version),
+      name_of(kResourceNames, static_cast<std::size_t>(v.resource)), int8_name(v.int8), axis_text,
+      v.blob, b.hash, b.bytes, vulkan_text(b.vulkan_version), version_text(b.spirv_version),
       json_list(table.capabilities_of(b),
                 [](std::uint32_t c) { return json_string(capability_name(c)); }),
-      json_list(table.extensions_of(b), [&](std::uint32_t e) { return json_string(table.string(e)); }),
+      json_list(table.extensions_of(b),
+                [&](std::uint32_t e) { return json_string(table.string(e)); }),
       json_list(table.bindings_of(b),
                 [](const table::BindingEntry& e) {
                   return fmt::format(
@@ -199,8 +197,7 @@ std::string reflection_json(const Table& table, const table::VariantEntry& v) {
                 [&](const table::SpecEntry& s) {
                   return fmt::format(
                       "{{\"id\": {}, \"name\": {}, \"type\": \"{}\", \"default_bits\": {}}}", s.id,
-                      json_string(table.string(s.name)),
-                      spec_type_name(s.type), s.default_bits);
+                      json_string(table.string(s.name)), spec_type_name(s.type), s.default_bits);
                 }),
       b.push_bytes, b.shared_bytes, json_list(b.local_size, number),
       json_list(b.local_size_id, id));
@@ -208,8 +205,7 @@ std::string reflection_json(const Table& table, const table::VariantEntry& v) {
 
 Result<std::string> list_json(const Table& table) {
   std::string out = fmt::format("{{\"name\": {}, \"tool\": {}, \"bytes\": {}, \"kernels\": [",
-                                json_string(table.name()),
-                                json_string(table.tool_version()),
+                                json_string(table.name()), json_string(table.tool_version()),
                                 table.header().total_bytes);
   for (std::size_t k = 0; k < table.kernels().size(); ++k) {
     const auto& kernel = table.kernels()[k];

@@ -144,7 +144,8 @@ int run_list(const ListArguments& arguments) {
   auto table = Table::from_file(arguments.inputs.front());
   if (!table.ok()) return fail(table.error());
   const auto text = arguments.json ? gen::list_json(*table) : gen::list_text(*table);
-  if (!text.ok()) return fail(fmt::format("'{}': {}", arguments.inputs.front(), text.error().message));
+  if (!text.ok())
+    return fail(fmt::format("'{}': {}", arguments.inputs.front(), text.error().message));
   return write_stdout(*text);
 }
 
@@ -188,7 +189,8 @@ int run_dump(const DumpArguments& arguments) {
   }
   const table::BlobEntry& blob = table->blobs()[variant->blob];
   const auto fail_here = [&](const Error& e) {
-    return fail(fmt::format("'{}', variant '{}': {}", arguments.table, arguments.variant, e.message));
+    return fail(
+        fmt::format("'{}', variant '{}': {}", arguments.table, arguments.variant, e.message));
   };
   auto words = gen::module_of(*table, *variant);
   if (!words.ok()) return fail_here(words.error());

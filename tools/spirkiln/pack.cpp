@@ -62,8 +62,8 @@ struct Deduplicated {
   std::vector<std::vector<std::size_t>> blob_of;  // by kernel and variant
 };
 
-// What was reflected from names counts as well: modules may differ in nothing but what a constant was
-// called.
+// What was reflected from names counts as well: modules may differ in nothing but what a constant
+// was called.
 bool same(const Blob& a, const Blob& b) {
   return a.words == b.words && a.vulkan_version == b.vulkan_version &&
          std::equal(a.reflection.specs.begin(), a.reflection.specs.end(),
@@ -172,9 +172,9 @@ Result<PackedTable> pack_table(const std::string& name, const std::string& tool_
   const std::string index_bytes = index.bytes();
   const auto packed_index = compress(index_bytes, cache);
   if (!packed_index.ok()) return packed_index.error();
-  const std::uint64_t raw_bytes = std::accumulate(
-      frames->raw_bytes.begin(), frames->raw_bytes.end(),
-      std::uint64_t{index_bytes.size()} + coded.dictionary.size());
+  const std::uint64_t raw_bytes =
+      std::accumulate(frames->raw_bytes.begin(), frames->raw_bytes.end(),
+                      std::uint64_t{index_bytes.size()} + coded.dictionary.size());
   if (index_bytes.size() > table::kMaxFrameBytes ||
       coded.dictionary.size() > table::kMaxFrameBytes || raw_bytes > table::kMaxRawBytes ||
       writer.size() + packed_index->size() > table::kMaxTableBytes) {

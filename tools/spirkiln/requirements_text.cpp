@@ -8,8 +8,8 @@
 namespace spirkiln::gen {
 namespace {
 
-// Shared memory depends on how a compiler lays out and optimises, not on what a kernel asks for, so it
-// is a figure like the size and not in here.
+// Shared memory depends on how a compiler lays out and optimises, not on what a kernel asks for, so
+// it is a figure like the size and not in here.
 std::string local_size(const table::BlobEntry& b) {
   std::string out;
   for (int d = 0; d < 3; ++d) {
@@ -28,10 +28,9 @@ std::string access(std::uint16_t flags) {
 }  // namespace
 
 std::string requirements_text(const Table& table, const table::BlobEntry& b) {
-  std::string out =
-      fmt::format("vulkan {}.{} spirv {}.{} local {} push {}", b.vulkan_version >> 22,
-                  (b.vulkan_version >> 12) & 0x3ff, (b.spirv_version >> 16) & 0xff,
-                  (b.spirv_version >> 8) & 0xff, local_size(b), b.push_bytes);
+  std::string out = fmt::format("vulkan {}.{} spirv {}.{} local {} push {}", b.vulkan_version >> 22,
+                                (b.vulkan_version >> 12) & 0x3ff, (b.spirv_version >> 16) & 0xff,
+                                (b.spirv_version >> 8) & 0xff, local_size(b), b.push_bytes);
   const auto list = [&](std::string_view name, const auto& items, const auto& text) {
     if (items.empty()) return;
     out += fmt::format(" {}", name);
@@ -47,8 +46,7 @@ std::string requirements_text(const Table& table, const table::BlobEntry& b) {
   list("constants", table.specs_of(b), [&](const table::SpecEntry& s) {
     return fmt::format("{}={}:{}", s.id, table.string(s.name), spec_type_name(s.type));
   });
-  list("needs", table.capabilities_of(b),
-       [](std::uint32_t c) { return capability_name(c); });
+  list("needs", table.capabilities_of(b), [](std::uint32_t c) { return capability_name(c); });
   list("extensions", table.extensions_of(b),
        [&](std::uint32_t e) { return std::string(table.string(e)); });
   return out;

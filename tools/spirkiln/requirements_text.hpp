@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a variant needs and offers, as one line that stays the same for the same things: for locks and
-// comparisons.
+// What a variant needs and offers, as one line that stays the same for the same things: for locks
+// and comparisons.
 #pragma once
 
 #include <string>

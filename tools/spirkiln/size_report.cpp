@@ -50,9 +50,8 @@ void add_kernels(const Table& table, SizeReport& out) {
     out.all += bytes;
     out.kernels.push_back({std::string(table.string(kernel.name)), bytes});
   }
-  std::stable_sort(out.kernels.begin(), out.kernels.end(), [](const auto& a, const auto& b) {
-    return a.bytes.packed > b.bytes.packed;
-  });
+  std::stable_sort(out.kernels.begin(), out.kernels.end(),
+                   [](const auto& a, const auto& b) { return a.bytes.packed > b.bytes.packed; });
 }
 
 // Values of one axis in the order in which variants bring them, and the blobs of each.
@@ -100,7 +99,8 @@ void add_duplicates(const Table& table, SizeReport& out) {
     by_blob[v.blob].emplace_back(table.string(v.name));
   }
   for (auto& [blob, variants] : by_blob) {
-    if ((table.blobs()[blob].flags & table::kRawWords) != 0) out.ids_kept.push_back(variants.front());
+    if ((table.blobs()[blob].flags & table::kRawWords) != 0)
+      out.ids_kept.push_back(variants.front());
     if (variants.size() > 1) {
       out.duplicates.push_back({std::move(variants), table.blobs()[blob].bytes});
     }
@@ -159,7 +159,8 @@ Status add_constants(const Table& table, SizeReport& out) {
             }
           }
           const std::uint32_t blob = variants[group[j]].blob;
-          if (superfluous[axis].insert(blob).second) entry.saved_unique += table.blobs()[blob].bytes;
+          if (superfluous[axis].insert(blob).second)
+            entry.saved_unique += table.blobs()[blob].bytes;
         }
       }
     }

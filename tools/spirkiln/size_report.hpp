@@ -12,8 +12,8 @@
 
 namespace spirkiln::gen {
 
-// A blob counts for the first kernel, variant or value that uses it, and its packed bytes are its part
-// of its frame: frames are packed as a whole.
+// A blob counts for the first kernel, variant or value that uses it, and its packed bytes are its
+// part of its frame: frames are packed as a whole.
 struct Bytes {
   std::uint64_t variants = 0;
   std::uint64_t blobs = 0;   // different ones
@@ -46,7 +46,7 @@ struct ConstantAxis {
   std::string kernel;
   std::string axis;
   std::vector<std::string> values;
-  std::uint64_t pairs = 0;         // of variants that differ so
+  std::uint64_t pairs = 0;  // of variants that differ so
   std::uint64_t saved_unique = 0;  // bytes of the blobs that a constant would make superfluous
 };
 
@@ -54,12 +54,12 @@ struct SizeReport {
   std::string table;
   std::string tool;
   std::uint64_t file_bytes = 0;
-  std::uint64_t index_bytes = 0;       // packed
+  std::uint64_t index_bytes = 0;  // packed
   std::uint64_t dictionary_bytes = 0;  // packed
-  std::uint64_t frame_bytes = 0;       // packed
+  std::uint64_t frame_bytes = 0;  // packed
   Bytes all;
   std::vector<KernelBytes> kernels;  // largest first
-  std::vector<AxisBytes> axes;       // in the order of axes, then values as they come
+  std::vector<AxisBytes> axes;  // in the order of axes, then values as they come
   std::vector<DuplicateBlob> duplicates;
   std::vector<ConstantAxis> constants;
   std::vector<std::string> ids_kept;  // variants whose modules are stored as words

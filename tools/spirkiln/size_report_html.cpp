@@ -71,7 +71,8 @@ std::string row(const std::string& name, const Bytes& b, double largest, double 
   if (inner >= 0) bars += rectangle("alone", largest > 0 ? inner / largest : 0);
   return fmt::format(
       "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
-      "<td class=\"chart\"><svg role=\"img\" aria-label=\"{:.0f} bytes packed\">{}</svg></td></tr>\n",
+      "<td class=\"chart\"><svg role=\"img\" aria-label=\"{:.0f} bytes "
+      "packed\">{}</svg></td></tr>\n",
       name, number(b.variants), number(b.blobs), number(b.raw), number(b.unique),
       number(static_cast<std::uint64_t>(b.packed + 0.5)), b.packed, bars);
 }
@@ -94,7 +95,8 @@ std::string axes(const SizeReport& r) {
   for (const AxisBytes& a : r.axes) largest = std::max(largest, a.bytes.packed);
   std::string out =
       "<h2>Values of axes</h2>\n<p class=\"quiet\">Packed bytes of the modules that the value's "
-      "variants use; <span class=\"key\" style=\"background:var(--alone)\"></span>of those, modules "
+      "variants use; <span class=\"key\" style=\"background:var(--alone)\"></span>of those, "
+      "modules "
       "that no other value of the axis uses.</p>\n<table>\n" +
       fmt::format(fmt::runtime(kHead), "value");
   for (const AxisBytes& a : r.axes) {
@@ -134,15 +136,17 @@ std::string duplicates(const SizeReport& r) {
 
 std::string report_html(const SizeReport& r) {
   return fmt::format(
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>{0}: sizes</title>\n"
-      "<style>{1}</style>\n</head>\n<body>\n<h1>Table {0}: {2} bytes</h1>\n"
-      "<p>{3} variants, {4} different modules of {5} bytes of SPIR-V ({6} with duplicates). In the "
-      "file: modules {7}, index {8}, dictionary {9} bytes.</p>\n<p class=\"quiet\">Made by {10}</p>\n",
-      escaped(r.table), kStyle, number(r.file_bytes), number(r.all.variants), number(r.all.blobs),
-      number(r.all.unique), number(r.all.raw), number(r.frame_bytes), number(r.index_bytes),
-      number(r.dictionary_bytes), escaped(r.tool)) +
-      kernels(r) + axes(r) + advice(r) + duplicates(r) + "</body>\n</html>\n";
+             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+             "<meta name=\"viewport\" content=\"width=device-width\">\n<title>{0}: sizes</title>\n"
+             "<style>{1}</style>\n</head>\n<body>\n<h1>Table {0}: {2} bytes</h1>\n"
+             "<p>{3} variants, {4} different modules of {5} bytes of SPIR-V ({6} with duplicates). "
+             "In the "
+             "file: modules {7}, index {8}, dictionary {9} bytes.</p>\n<p class=\"quiet\">Made by "
+             "{10}</p>\n",
+             escaped(r.table), kStyle, number(r.file_bytes), number(r.all.variants),
+             number(r.all.blobs), number(r.all.unique), number(r.all.raw), number(r.frame_bytes),
+             number(r.index_bytes), number(r.dictionary_bytes), escaped(r.tool)) +
+         kernels(r) + axes(r) + advice(r) + duplicates(r) + "</body>\n</html>\n";
 }
 
 }  // namespace spirkiln::gen

@@ -9,8 +9,8 @@ namespace spirkiln::gen {
 namespace {
 
 std::string row(std::string_view name, const Bytes& b) {
-  return fmt::format("{:<34} {:>8} {:>6} {:>10} {:>10} {:>9.0f}\n", name, b.variants, b.blobs, b.raw,
-                     b.unique, b.packed);
+  return fmt::format("{:<34} {:>8} {:>6} {:>10} {:>10} {:>9.0f}\n", name, b.variants, b.blobs,
+                     b.raw, b.unique, b.packed);
 }
 
 std::string bytes_json(const Bytes& b) {
@@ -22,9 +22,9 @@ std::string bytes_json(const Bytes& b) {
 }  // namespace
 
 std::string report_text(const SizeReport& r) {
-  std::string out = fmt::format(
-      "table {}: {} bytes: index {}, dictionary {}, modules {}\nmade by {}\n\n", r.table,
-      r.file_bytes, r.index_bytes, r.dictionary_bytes, r.frame_bytes, r.tool);
+  std::string out =
+      fmt::format("table {}: {} bytes: index {}, dictionary {}, modules {}\nmade by {}\n\n",
+                  r.table, r.file_bytes, r.index_bytes, r.dictionary_bytes, r.frame_bytes, r.tool);
   const std::string head = fmt::format("{:<34} {:>8} {:>6} {:>10} {:>10} {:>9}\n", "", "variants",
                                        "blobs", "raw", "unique", "packed");
   out += head;
@@ -33,8 +33,8 @@ std::string report_text(const SizeReport& r) {
   if (!r.axes.empty()) out += "\nby axis; 'alone' is what no other value of the axis uses\n" + head;
   for (const AxisBytes& a : r.axes) {
     out += row(fmt::format("{} = {}", a.axis, a.value), a.bytes);
-    out += fmt::format("{:<34} {:>8} {:>6} {:>10} {:>10} {:>9.0f}\n", "  alone", "", a.exclusive.blobs,
-                       "", a.exclusive.unique, a.exclusive.packed);
+    out += fmt::format("{:<34} {:>8} {:>6} {:>10} {:>10} {:>9.0f}\n", "  alone", "",
+                       a.exclusive.blobs, "", a.exclusive.unique, a.exclusive.packed);
   }
   if (!r.duplicates.empty()) out += "\nequal modules, stored once\n";
   for (const DuplicateBlob& d : r.duplicates) {

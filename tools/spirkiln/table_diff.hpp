@@ -16,7 +16,7 @@ struct VariantChange {
   std::uint64_t bytes_before = 0, bytes_after = 0;  // 0 where it was or is not there
   std::string needs_before, needs_after;            // requirements_text(); empty likewise
   bool module_changed = false;                      // other words
-  std::string disassembly;                          // disassembly_diff() of it, where it was asked for
+  std::string disassembly;  // disassembly_diff() of it, where it was asked for
 };
 
 struct TableDiff {

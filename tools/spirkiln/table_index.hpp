@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "expand.hpp"
 #include "blob.hpp"
+#include "expand.hpp"
 #include "frames.hpp"
 #include "spirkiln/table_format.hpp"
 

@@ -11,7 +11,8 @@ namespace spirkiln::gen {
 namespace {
 
 constexpr std::string_view kFirstLine =
-    "# spirkiln lock 1. Written by 'spirkiln lock'; each line: a variant, its module, what it needs.";
+    "# spirkiln lock 1. Written by 'spirkiln lock'; each line: a variant, its module, what it "
+    "needs.";
 constexpr std::string_view kTool = "made by ";
 constexpr std::string_view kSeparator = " | ";
 
@@ -61,12 +62,11 @@ Result<Lock> parse(std::string_view text) {
           first == row.npos ? row.npos : row.find(kSeparator, first + kSeparator.size());
       if (second == row.npos) return not_a_lock(line, "'VARIANT | MODULE | REQUIREMENTS'");
       const std::size_t module = first + kSeparator.size();
-      const bool is_new =
-          lock.variants
-              .emplace(row.substr(0, first),
-                       Locked{std::string(row.substr(module, second - module)),
-                              std::string(row.substr(second + kSeparator.size()))})
-              .second;
+      const bool is_new = lock.variants
+                              .emplace(row.substr(0, first),
+                                       Locked{std::string(row.substr(module, second - module)),
+                                              std::string(row.substr(second + kSeparator.size()))})
+                              .second;
       if (!is_new) return not_a_lock(line, fmt::format("{} once", row.substr(0, first)));
     }
   }
@@ -110,8 +110,8 @@ Result<LockCheck> check_lock(const Table& table, std::string_view text) {
     }
     if (it->second.module != locked.module) {
       (same_tools ? out.stale : out.notes)
-          .push_back(fmt::format("{}: module {}, locked {}", name, it->second.module,
-                                 locked.module));
+          .push_back(
+              fmt::format("{}: module {}, locked {}", name, it->second.module, locked.module));
     }
   }
   for (const auto& [name, locked] : now) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table's lock: a text, one line a variant, that is committed beside the manifests, so that a review
-// sees what an edit or another compiler changes in what devices need.
+// A table's lock: a text, one line a variant, that is committed beside the manifests, so that a
+// review sees what an edit or another compiler changes in what devices need.
 #pragma once
 
 #include <string>

@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stored form of a kernel table: written by the generator, read by the runtime.
 //
-// A table is one little-endian block, aligned to 16 bytes: a TableHeader, then zstd frames. Offsets in
-// the header and in FrameEntry count bytes from the start of the table.
+// A table is one little-endian block, aligned to 16 bytes: a TableHeader, then zstd frames. Offsets
+// in the header and in FrameEntry count bytes from the start of the table.
 //
-// The frame `index` holds an IndexHeader and sections of plain structs; offsets there count from the
-// start of the decoded index. A string is an offset into the string section, where it ends with a NUL
-// byte; offset 0 is the empty string. Equal blobs are stored once; several variants may name one blob.
+// The frame `index` holds an IndexHeader and sections of plain structs; offsets there count from
+// the start of the decoded index. A string is an offset into the string section, where it ends with
+// a NUL byte; offset 0 is the empty string. Equal blobs are stored once; several variants may name
+// one blob.
 //
 // The frames of FrameEntry hold coded modules, and the frame `dictionary` what they have in common.
 // Coded, modules that differ in a type or two are the same bytes nearly everywhere, whatever their
-// ids; SPIR-V words are not. "number" is a little-endian base-128 integer of up to 32 bits, "signed"
-// one whose sign is in its lowest bit (0, -1, 1, -2, ...).
+// ids; SPIR-V words are not. "number" is a little-endian base-128 integer of up to 32 bits,
+// "signed" one whose sign is in its lowest bit (0, -1, 1, -2, ...).
 //
-//   dictionary: number of shapes, then for each: opcode (number), operand words (number), and a byte
-//               of OperandKind for each; then the number of globals, and for each: its shape (number)
-//               and its operands but for the result; an id is the distance (number) back to the
-//               global that it names.
+//   dictionary: number of shapes, then for each: opcode (number), operand words (number), and a
+//   byte
+//               of OperandKind for each; then the number of globals, and for each: its shape
+//               (number) and its operands but for the result; an id is the distance (number) back
+//               to the global that it names.
 //   module:     version and generator (numbers, the second and third word); the number of its
 //               globals, and each of them as signed difference from the one before plus 1; then
 //               to the end either 0 and a number n: the next n of its globals stand here, or a
 //               shape's index plus 1 (number) and the operands but for the result.
-//   ids:        the module's globals are 1, 2, ... in their order; every other result takes the next
+//   ids:        the module's globals are 1, 2, ... in their order; every other result takes the
+//   next
 //               number. A module whose ids are not such is stored as words (kRawWords).
 //   operands:   kId: number; lowest bit set: a global of the dictionary, by its index in the other
 //               bits. Else the others are signed: the last id given before this instruction, less
@@ -42,11 +45,11 @@ inline constexpr std::uint32_t kNone = 0xffffffffu;
 // of memory or time; real tables stay far below. Sections do not overlap, nor do frames, nor the
 // modules of a frame.
 inline constexpr std::uint32_t kMaxTableBytes = 512u << 20;
-inline constexpr std::uint32_t kMaxFrameBytes = 64u << 20;   // unpacked
+inline constexpr std::uint32_t kMaxFrameBytes = 64u << 20;  // unpacked
 inline constexpr std::uint32_t kMaxModuleBytes = 16u << 20;  // as words
-inline constexpr std::uint32_t kMaxRawBytes = 512u << 20;    // of all frames, unpacked
-inline constexpr std::uint32_t kMaxStringBytes = 1024;       // without its NUL byte
-inline constexpr std::uint32_t kMaxVariants = 1u << 14;      // of a kernel
+inline constexpr std::uint32_t kMaxRawBytes = 512u << 20;  // of all frames, unpacked
+inline constexpr std::uint32_t kMaxStringBytes = 1024;  // without its NUL byte
+inline constexpr std::uint32_t kMaxVariants = 1u << 14;  // of a kernel
 // Capabilities, extensions, bindings, constants of a blob, axis values of a variant: of each.
 inline constexpr std::uint32_t kMaxListed = 1024;
 
@@ -75,17 +78,17 @@ struct TableHeader {
 
 struct IndexHeader {
   std::uint32_t tool_version;  // string: "spirkiln 0.1.0, glslang ..., spirv-tools ..."
-  std::uint32_t name;          // string: --name of the bake
+  std::uint32_t name;  // string: --name of the bake
   Section strings;
-  Section kernels;       // KernelEntry, sorted by name
-  Section variants;      // VariantEntry, grouped by kernel, best first
-  Section axis_values;   // AxisValue
-  Section blobs;         // BlobEntry
-  Section frames;        // FrameEntry
+  Section kernels;  // KernelEntry, sorted by name
+  Section variants;  // VariantEntry, grouped by kernel, best first
+  Section axis_values;  // AxisValue
+  Section blobs;  // BlobEntry
+  Section frames;  // FrameEntry
   Section capabilities;  // uint32_t, spv::Capability, ascending in each blob
-  Section extensions;    // uint32_t, strings
-  Section bindings;      // BindingEntry, ascending (set, binding) in each blob
-  Section specs;         // SpecEntry, ascending id in each blob
+  Section extensions;  // uint32_t, strings
+  Section bindings;  // BindingEntry, ascending (set, binding) in each blob
+  Section specs;  // SpecEntry, ascending id in each blob
 };
 
 enum class OperandKind : std::uint8_t { kResult = 0, kId = 1, kNumber = 2, kRaw = 3 };
@@ -130,15 +133,15 @@ enum BlobFlags : std::uint32_t {
   kUsesSubgroupOps = 1u << 0,
   kUsesCooperativeMatrix = 1u << 1,
   kUnoptimised = 1u << 2,  // the optimiser failed and the manifest allows that
-  kRawWords = 1u << 3,     // stored as its words: what it needs is not known to the coder
+  kRawWords = 1u << 3,  // stored as its words: what it needs is not known to the coder
 };
 
 struct BlobEntry {
   std::uint64_t hash;  // XXH3_64bits of the words as stored
   std::uint32_t frame;
-  std::uint32_t offset;       // bytes into the decoded frame
+  std::uint32_t offset;  // bytes into the decoded frame
   std::uint32_t coded_bytes;  // there
-  std::uint32_t bytes;        // of its words, multiple of 4
+  std::uint32_t bytes;  // of its words, multiple of 4
   std::uint32_t spirv_version;  // as in the module's second word, e.g. 0x00010000
   std::uint32_t vulkan_version;  // VK_API_VERSION_1_x it was validated for
   std::uint32_t flags;  // BlobFlags

@@ -13,9 +13,9 @@
 #include "bake.hpp"
 #include "canonical_ids.hpp"
 #include "glslang_front.hpp"
+#include "list.hpp"
 #include "skipped.hpp"
 #include "spirv_tools.hpp"
-#include "list.hpp"
 #include "variants.hpp"
 #include "vulkan_run.hpp"
 

@@ -83,7 +83,8 @@ TEST_CASE("line diff: ids that were renumbered are no change", "[diff]") {
   CHECK_FALSE(gen::disassembly_diff(before, other).empty());
 }
 
-TEST_CASE("line diff: applied it gives the second text, with as few edits as diff finds", "[diff]") {
+TEST_CASE("line diff: applied it gives the second text, with as few edits as diff finds",
+          "[diff]") {
   const test::Workspace w;
   std::mt19937 random(5);
   for (int round = 0; round < 40; ++round) {
@@ -97,7 +98,8 @@ TEST_CASE("line diff: applied it gives the second text, with as few edits as dif
     w.write("a", texts[0]);
     w.write("b", texts[1]);
     const std::string command = "diff --minimal -U3 '" + (w / "a").string() + "' '" +
-                                (w / "b").string() + "' | tail -n +3 >'" + (w / "out").string() + "'";
+                                (w / "b").string() + "' | tail -n +3 >'" + (w / "out").string() +
+                                "'";
     REQUIRE(std::system(command.c_str()) == 0);
     CHECK(edits_in(hunks) == edits_in(w.read("out")));
   }

@@ -29,14 +29,18 @@ Words assemble(const std::string& text) {
 std::string kernel(const std::string& constant, const std::string& f, const std::string& label) {
   return "OpCapability Shader\n"
          "OpMemoryModel Logical GLSL450\n"
-         "OpEntryPoint GLCompute " + f + " \"main\"\n"
-         "OpExecutionMode " + f + " LocalSize 1 1 1\n"
+         "OpEntryPoint GLCompute " +
+         f +
+         " \"main\"\n"
+         "OpExecutionMode " +
+         f +
+         " LocalSize 1 1 1\n"
          "%90 = OpTypeVoid\n"
          "%91 = OpTypeFunction %90\n"
          "%92 = OpTypeInt 32 0\n"
-         "%93 = OpConstant %92 " + constant + "\n" +
-         f + " = OpFunction %90 None %91\n" +
-         label + " = OpLabel\n"
+         "%93 = OpConstant %92 " +
+         constant + "\n" + f + " = OpFunction %90 None %91\n" + label +
+         " = OpLabel\n"
          "%99 = OpIAdd %92 %93 %93\n"
          "OpReturn\nOpFunctionEnd\n";
 }
@@ -83,8 +87,8 @@ TEST_CASE("coding: the decoder reads what the format says", "[coding]") {
       31};
   const auto decoder = CodingDictionary::parse(bytes_of(dictionary));
   REQUIRE(decoder.ok());
-  // Version 1.0, generator 7; two globals, 1 and 2 (differences 1 and 0 from the expected next); both
-  // here; OpReturnValue of global 2; OpTypeVoid as an ordinary result; OpReturnValue of it.
+  // Version 1.0, generator 7; two globals, 1 and 2 (differences 1 and 0 from the expected next);
+  // both here; OpReturnValue of global 2; OpTypeVoid as an ordinary result; OpReturnValue of it.
   const std::string module{
       "\x80\x80\x04\x07"
       "\x02\x02\x00"
@@ -98,13 +102,13 @@ TEST_CASE("coding: the decoder reads what the format says", "[coding]") {
   Words words(5 + 4 + 4 + 2 + 2 + 2 + 3);
   const Status decoded = decoder->decode(bytes_of(module), words);
   REQUIRE(decoded.ok());
-  CHECK(words == Words{0x07230203, 0x00010000, 7, 4, 0,    //
-                       4u << 16 | 21, 1, 32, 1,            //
-                       4u << 16 | 43, 1, 2, 300,           //
-                       2u << 16 | 254, 2,                  //
-                       2u << 16 | 19, 3,                   //
-                       2u << 16 | 254, 3,                  //
-                       3u << 16 | 5, 3, 0x64636261});
+  CHECK(words == Words{0x07230203,     0x00010000, 7,         4,   0,  //
+                       4u << 16 | 21,  1,          32,        1,  //
+                       4u << 16 | 43,  1,          2,         300,  //
+                       2u << 16 | 254, 2,  //
+                       2u << 16 | 19,  3,  //
+                       2u << 16 | 254, 3,  //
+                       3u << 16 | 5,   3,          0x64636261});
   for (const std::size_t length : {words.size() - 1, words.size() + 1, std::size_t{4}}) {
     Words other(length);
     CHECK_FALSE(decoder->decode(bytes_of(module), other).ok());

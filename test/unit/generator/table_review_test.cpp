@@ -47,7 +47,8 @@ struct Baked : test::Workspace {
   }
 };
 
-const gen::AxisBytes& axis(const gen::SizeReport& r, std::string_view name, std::string_view value) {
+const gen::AxisBytes& axis(const gen::SizeReport& r, std::string_view name,
+                           std::string_view value) {
   for (const auto& a : r.axes) {
     if (a.axis == name && a.value == value) return a;
   }
@@ -83,7 +84,8 @@ TEST_CASE("report: every byte is counted once, and axes that are constants are n
   CHECK(times.pairs == 8);  // two storages x two UNUSED, 3 and 4 against 2
   CHECK(times.saved_unique * 3 == r->all.unique * 2);
   CHECK(r->ids_kept.empty());
-  CHECK_THAT(gen::report_text(*r), ContainsSubstring("axis TIMES (2, 3, 4) only changes constants"));
+  CHECK_THAT(gen::report_text(*r),
+             ContainsSubstring("axis TIMES (2, 3, 4) only changes constants"));
   CHECK_THAT(gen::report_json(*r), ContainsSubstring("\"axis\": \"TIMES\", \"values\": [\"2\""));
   const std::string html = gen::report_html(*r);
   CHECK_THAT(html, ContainsSubstring("</html>"));
@@ -133,9 +135,10 @@ TEST_CASE("lock: stale for what devices need, and for sizes under the same compi
   REQUIRE(needs->stale.size() == 1);
   CHECK_THAT(needs->stale[0], ContainsSubstring("now    ") && ContainsSubstring("push 4"));
 
-  const Baked fewer("", "[[kernel]]\nname = \"k\"\nsource = \"k.comp\"\nvariants = [\"fp32\"]\n"
-                        "[kernel.axes.TIMES]\nvalues = [2, 3, 4, 5]\n"
-                        "[kernel.axes.UNUSED]\nvalues = [0, 1]\n");
+  const Baked fewer("",
+                    "[[kernel]]\nname = \"k\"\nsource = \"k.comp\"\nvariants = [\"fp32\"]\n"
+                    "[kernel.axes.TIMES]\nvalues = [2, 3, 4, 5]\n"
+                    "[kernel.axes.UNUSED]\nvalues = [0, 1]\n");
   const auto gone = gen::check_lock(*fewer.table, lock);
   REQUIRE(gone.ok());
   CHECK(gone->stale.size() == 8);  // six of fp16s went, two of TIMES = 5 came

@@ -145,7 +145,8 @@ TEST_CASE("parts of a table that share bytes are refused") {
   std::memcpy(&first, index.bytes.data() + index.header.frames.offset, sizeof first);
   change_entry<table::FrameEntry>(index.bytes, index.header.frames, 1,
                                   [&](table::FrameEntry& f) { f = first; });
-  CHECK_THAT(refused_table(with_index(whole, index.bytes)), ContainsSubstring("two frames overlap"));
+  CHECK_THAT(refused_table(with_index(whole, index.bytes)),
+             ContainsSubstring("two frames overlap"));
 
   index = Index(whole);
   change_entry<table::BlobEntry>(index.bytes, index.header.blobs, 1,
