@@ -50,7 +50,7 @@ packages=(
   # runtime: headers, loader, a driver that needs no GPU, validation
   libvulkan-dev libvulkan1 vulkan-tools vulkan-validationlayers 'mesa-vulkan-drivers'
   # OCR pipeline, CPU backend, model packer
-  libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libdnnl-dev
+  libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libjpeg-dev libdnnl-dev
   libprotobuf-dev protobuf-compiler libonnx-dev
   # tests and the pages that they read
   'catch2>=3' python3 python3-pil

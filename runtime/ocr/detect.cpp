@@ -59,8 +59,13 @@ float median_height(const std::vector<Box>& boxes) {
   return *middle;
 }
 
-Result<std::vector<Box>> look(Net& net, const cv::Mat& picture, const DetectPlan& plan,
-                              const OcrOptions& options) {
+struct Look {
+  std::vector<Box> boxes;
+  bool full = false;  // there may be more
+};
+
+Result<Look> look(Net& net, const cv::Mat& picture, const DetectPlan& plan,
+                  const OcrOptions& options) {
   const cv::Mat small = scaled(picture, plan.scaled);
   cv::Mat input;
   const cv::Point end = cv::Point(plan.input) - cv::Point(plan.scaled) - plan.pad;
@@ -84,9 +89,12 @@ Result<std::vector<Box>> look(Net& net, const cv::Mat& picture, const DetectPlan
                  "the detection model answers values that are not numbers: the device computes "
                  "this variant wrongly, force another one with SPIRKILN_VARIANT=fp32"};
   }
-  std::vector<Box> boxes = merged(boxes_of_map(view, plan, picture.size(), options));
-  for (Box& box : boxes) box.quad = grown(box.quad, options, picture.size());
-  return boxes;
+  Look out;
+  out.boxes = boxes_of_map(view, plan, picture.size(), options);
+  out.full = out.boxes.size() >= options.max_boxes;
+  out.boxes = merged(std::move(out.boxes));
+  for (Box& box : out.boxes) box.quad = grown(box.quad, options, picture.size());
+  return out;
 }
 
 }  // namespace
@@ -162,21 +170,26 @@ Result<Detection> detect(Net& net, const cv::Mat& picture, const OcrOptions& opt
   Detection out;
   const DetectPlan plan =
       plan_detection(picture.size(), first_zoom(picture.size(), options), options);
-  auto boxes = look(net, picture, plan, options);
-  if (!boxes) return boxes.error();
+  auto found = look(net, picture, plan, options);
+  if (!found) return found.error();
   out.runs = 1;
-  out.boxes = std::move(*boxes);
-  if (out.boxes.empty() || options.detect_small_text <= 0) return out;
-
-  const float height = median_height(out.boxes) * plan.zoom;
-  if (height >= options.detect_small_text) return out;
-  const float wanted = plan.zoom * std::min(2.0f, 1.5f * options.detect_small_text / height);
-  const DetectPlan closer = plan_detection(picture.size(), wanted, options);
-  if (closer.zoom < plan.zoom * 1.2f) return out;
-  boxes = look(net, picture, closer, options);
-  if (!boxes) return boxes.error();
-  out.runs = 2;
-  if (boxes->size() >= out.boxes.size()) out.boxes = std::move(*boxes);
+  const float height = found->boxes.empty() ? 0 : median_height(found->boxes) * plan.zoom;
+  if (height > 0 && height < options.detect_small_text) {
+    const float wanted = plan.zoom * std::min(2.0f, 1.5f * options.detect_small_text / height);
+    const DetectPlan closer = plan_detection(picture.size(), wanted, options);
+    if (closer.zoom >= plan.zoom * 1.2f) {
+      auto again = look(net, picture, closer, options);
+      if (!again) return again.error();
+      out.runs = 2;
+      if (again->boxes.size() >= found->boxes.size()) found = std::move(again);
+    }
+  }
+  if (found->full && options.message) {
+    options.message(Severity::kWarning,
+                    "there are " + std::to_string(options.max_boxes) +
+                        " lines or more, of which so many are read; cut the picture into parts");
+  }
+  out.boxes = std::move(found->boxes);
   return out;
 }
 

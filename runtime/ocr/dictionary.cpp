@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cerrno>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <memory>
+#include <unordered_map>
 
+#include "ocr/file.hpp"
 #include "spirkiln/ocr.hpp"
 
 namespace spirkiln {
@@ -43,25 +41,34 @@ bool is_text(std::string_view bytes) {
 
 Result<Dictionary> Dictionary::from_text(std::string_view text, const std::string& name) {
   constexpr std::size_t kMaxCharacters = 1u << 20;
+  // What some editors put before UTF-8; it is no part of the first character.
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const auto wrong = [&](std::size_t line, const std::string& what) {
+    return Error{ErrorCode::kCorrupt, name + ":" + std::to_string(line) + ": " + what +
+                                          ", expected one character a line; fetch the models "
+                                          "again"};
+  };
   Dictionary out;
+  std::unordered_map<std::string_view, std::size_t> seen;  // the line of each
   // A line may be a blank character: only the newline itself (and a carriage return) is taken off.
   for (std::size_t at = 0; at < text.size();) {
+    const std::size_t number = out.characters_.size() + 1;
     std::size_t end = text.find('\n', at);
     if (end == std::string_view::npos) end = text.size();
     std::string_view line = text.substr(at, end - at);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    if (line.empty()) return wrong(number, "an empty line");
     if (line.size() > kMaxCharacterBytes || !is_text(line)) {
-      return Error{
-          ErrorCode::kCorrupt,
-          name + ":" + std::to_string(out.characters_.size() + 1) +
-              ": not a character in UTF-8, expected one character a line; fetch the models "
-              "again"};
+      return wrong(number, "not a character in UTF-8");
     }
-    out.characters_.emplace_back(line);
-    if (out.characters_.size() > kMaxCharacters) {
+    const auto [first, is_new] = seen.emplace(line, number);
+    if (!is_new) return wrong(number, "the character of line " + std::to_string(first->second));
+    if (number > kMaxCharacters) {
       return Error{ErrorCode::kCorrupt, name + ": more than " + std::to_string(kMaxCharacters) +
                                             " lines, expected a dictionary of characters"};
     }
+    out.characters_.emplace_back(line);
     at = end + 1;
   }
   if (out.characters_.empty()) {
@@ -72,24 +79,9 @@ Result<Dictionary> Dictionary::from_text(std::string_view text, const std::strin
 }
 
 Result<Dictionary> Dictionary::open(const std::string& path) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"),
-                                                             &std::fclose);
-  if (!file) {
-    return Error{ErrorCode::kIo, path + ": cannot be opened: " + std::strerror(errno)};
-  }
-  constexpr std::size_t kMaxBytes = 16u << 20;
-  std::string text;
-  char piece[65536];
-  for (std::size_t got; (got = std::fread(piece, 1, sizeof piece, file.get())) > 0;) {
-    text.append(piece, got);
-    if (text.size() > kMaxBytes) {
-      return Error{ErrorCode::kCorrupt, path + ": too large for a dictionary"};
-    }
-  }
-  if (std::ferror(file.get()) != 0) {
-    return Error{ErrorCode::kIo, path + ": cannot be read: " + std::strerror(errno)};
-  }
-  return from_text(text, path);
+  const auto bytes = ocr::read_file(path, 16u << 20, "a dictionary");
+  if (!bytes) return bytes.error();
+  return from_text({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, path);
 }
 
 std::string_view Dictionary::character(std::size_t index) const {

@@ -58,13 +58,19 @@ spirkiln_status give_page(const spirkiln_ocr_reader* reader, uint32_t flags,
 }
 
 Result<spirkiln::Picture> to_picture(const uint8_t* bgr, size_t size, uint32_t width,
-                                     uint32_t height, size_t stride) {
+                                     uint32_t height, size_t stride, uint64_t max_pixels) {
   const size_t row = size_t{width} * 3;
   if (width == 0 || height == 0 || stride < row || (size < row) ||
       (size - row) / stride < size_t{height} - 1) {
     return Error{ErrorCode::kInvalidArgument,
                  "size, stride, width and height do not agree: rows of width * 3 bytes, stride "
                  "bytes apart, must lie within size bytes"};
+  }
+  if (width > max_pixels / height) {
+    return Error{ErrorCode::kOutOfMemory, std::to_string(width) + " x " + std::to_string(height) +
+                                              " pixels are more than the limit of " +
+                                              std::to_string(max_pixels) +
+                                              "; scale the picture down"};
   }
   spirkiln::Picture picture;
   picture.width = width;
@@ -92,6 +98,8 @@ spirkiln_status spirkiln_ocr_open(const char* folder, const spirkiln_ocr_options
         "SPIRKILN_OCR_OPTIONS_INIT",
         text);
   }
+  spirkiln::DecodeOptions decode;
+  if (o.max_pixels != 0) decode.max_pixels = o.max_pixels;
   auto opened = spirkiln::ocr::guarded([&]() -> Result<spirkiln::OcrReader> {
     spirkiln::MessageCallback message;
     if (o.device.message != nullptr) {
@@ -100,6 +108,7 @@ spirkiln_status spirkiln_ocr_open(const char* folder, const spirkiln_ocr_options
         fn(static_cast<int>(severity), std::string(words).c_str(), user);
       };
     }
+    decode.message = message;
     spirkiln::DeviceOptions device_options;
     if (o.device.index >= 0) device_options.index = static_cast<uint32_t>(o.device.index);
     if (o.device.name != nullptr) device_options.name = o.device.name;
@@ -119,8 +128,6 @@ spirkiln_status spirkiln_ocr_open(const char* folder, const spirkiln_ocr_options
         graph_options, ocr_options);
   });
   if (!opened) return fail(opened.error(), text);
-  spirkiln::DecodeOptions decode;
-  if (o.max_pixels != 0) decode.max_pixels = o.max_pixels;
   *reader = new (std::nothrow) spirkiln_ocr_reader{*std::move(opened), decode};
   if (*reader != nullptr) return SPIRKILN_OK;
   return fail(Error{ErrorCode::kOutOfMemory, "the host has no memory left"}, text);
@@ -153,6 +160,6 @@ spirkiln_status spirkiln_ocr_read_pixels(const spirkiln_ocr_reader* reader, cons
                                          char* error, size_t error_bytes) {
   return give_page(reader, flags, page, {error, error_bytes}, [&]() -> Result<spirkiln::Picture> {
     if (bgr == nullptr) return Error{ErrorCode::kInvalidArgument, "bgr is NULL"};
-    return to_picture(bgr, size, width, height, stride);
+    return to_picture(bgr, size, width, height, stride, reader->decode.max_pixels);
   });
 }

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Size and orientation from the first bytes of a file. A decoder allocates what the header asks
 // for, so the header is read here first.
+#include <algorithm>
 #include <array>
 #include <cstring>
-#include <string>
 
 #include "ocr/decode.hpp"
+#include "ocr/tiff_header.hpp"
 
 namespace spirkiln::ocr {
 namespace {
-
-using Bytes = std::span<const std::uint8_t>;
 
 // All reads are bounded: outside of the bytes everything is 0.
 std::uint32_t byte_at(Bytes b, std::size_t i) { return i < b.size() ? b[i] : 0; }
@@ -30,36 +29,8 @@ Bytes slice(Bytes b, std::size_t from, std::size_t size) {
   return b.subspan(from, std::min(size, b.size() - from));
 }
 
-// A TIFF structure in either byte order.
-struct Tiff {
-  Bytes bytes;
-  bool big = false;
-  std::uint32_t u16(std::size_t i) const { return big ? be16(bytes, i) : le16(bytes, i); }
-  std::uint32_t u32(std::size_t i) const { return big ? be32(bytes, i) : le32(bytes, i); }
-
-  bool open(Bytes b) {
-    bytes = b;
-    if (has(b, 0, std::string_view("II*\0", 4))) return true;
-    big = has(b, 0, std::string_view("MM\0*", 4));
-    return big;
-  }
-  // The value of a SHORT or LONG tag of the first directory, else `fallback`.
-  std::uint32_t tag(std::uint32_t wanted, std::uint32_t fallback) const {
-    const std::size_t directory = u32(4);
-    const std::uint32_t entries = u16(directory);
-    for (std::uint32_t i = 0; i < entries; ++i) {
-      const std::size_t entry = directory + 2 + std::size_t{i} * 12;
-      if (entry + 12 > bytes.size()) break;
-      if (u16(entry) != wanted) continue;
-      const std::uint32_t type = u16(entry + 2);
-      if (type == 3) return u16(entry + 8);
-      if (type == 4) return u32(entry + 8);
-    }
-    return fallback;
-  }
-};
-
 void read_png(Bytes b, PictureHeader& header) {
+  header.max_side = 1'000'000;  // libpng's
   if (!has(b, 12, "IHDR")) return;
   header.width = be32(b, 16);
   header.height = be32(b, 20);
@@ -70,6 +41,7 @@ void read_png(Bytes b, PictureHeader& header) {
       header.orientation = exif_orientation(slice(b, at + 8, length));
       return;
     }
+    if (has(b, at + 4, "acTL")) header.pages = std::max(1u, be32(b, at + 8));
     if (has(b, at + 4, "IEND")) return;
     at += 12 + length;
   }
@@ -78,9 +50,8 @@ void read_png(Bytes b, PictureHeader& header) {
 void read_jpeg(Bytes b, PictureHeader& header) {
   std::size_t at = 2;
   while (at + 4 <= b.size()) {
-    if (b[at] != 0xff) return;
     const std::uint32_t marker = b[at + 1];
-    if (marker == 0xff) {  // fill byte
+    if (b[at] != 0xff || marker == 0xff) {  // garbage, or a fill byte
       ++at;
       continue;
     }
@@ -114,7 +85,7 @@ void read_webp(Bytes b, PictureHeader& header) {
   } else if (has(b, 12, "VP8X")) {
     header.width = le24(b, 24) + 1;
     header.height = le24(b, 27) + 1;
-    header.animated = (byte_at(b, 20) & 0x02) != 0;
+    if ((byte_at(b, 20) & 0x02) != 0) header.unsupported = "an animation";
   }
   std::size_t at = 12;
   while (at + 8 <= b.size()) {
@@ -163,13 +134,6 @@ void read_pnm(Bytes b, PictureHeader& header) {
 
 }  // namespace
 
-int exif_orientation(Bytes bytes) {
-  Tiff tiff;
-  if (!tiff.open(bytes)) return 1;
-  const std::uint32_t value = tiff.tag(0x0112, 1);
-  return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
-}
-
 std::optional<PictureHeader> read_picture_header(Bytes b) {
   PictureHeader header;
   Tiff tiff;
@@ -187,9 +151,7 @@ std::optional<PictureHeader> read_picture_header(Bytes b) {
     read_bmp(b, header);
   } else if (tiff.open(b)) {
     header.format = "TIFF";
-    header.width = tiff.tag(0x0100, 0);
-    header.height = tiff.tag(0x0101, 0);
-    header.orientation = exif_orientation(b);
+    read_tiff(tiff, header);
   } else if (b.size() > 2 && b[0] == 'P' && b[1] >= '1' && b[1] <= '6' &&
              std::strchr(" \t\r\n", b[2]) != nullptr && b[2] != 0) {
     header.format = "PNM";

@@ -14,6 +14,12 @@ namespace ocr {
 namespace {
 
 constexpr float kTall = 1.5f;  // height / width of a box whose text runs downwards
+// Fonts have at least 5 rows of pixels: what is lower holds no text. A strip of 2000 x 3 pixels
+// would be 32000 pixels long for the recogniser.
+constexpr float kLeastHeight = 5;
+// A line's length in heights up to which it is read: eight of the recogniser's widest inputs, about
+// 400 Chinese characters or 900 Latin ones. So that no picture, however long, takes minutes.
+constexpr float kLongest = 8.0f * kMaxWidth / kLineHeight;
 
 class Stopwatch {
  public:
@@ -49,6 +55,31 @@ OcrLine to_line(const Candidate& candidate) {
 cv::Mat crop_line(const cv::Mat& picture, const Quad& quad) {
   const cv::Mat crop = crop_quad(picture, quad);
   return crop.empty() ? crop : no_higher_than_needed(crop);
+}
+
+// Nothing is written in one colour. (Strips of blank paper would else be read twice.)
+bool is_blank(const cv::Mat& crop) {
+  const cv::Vec3b first = crop.at<cv::Vec3b>(0, 0);
+  for (int y = 0; y < crop.rows; ++y) {
+    const cv::Vec3b* row = crop.ptr<cv::Vec3b>(y);
+    if (!std::all_of(row, row + crop.cols, [&](const cv::Vec3b& p) { return p == first; })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The beginning of a line that is too long.
+Quad shortened(const Quad& quad, float share) {
+  return {quad[0], quad[0] + (quad[1] - quad[0]) * share, quad[3] + (quad[2] - quad[3]) * share,
+          quad[3]};
+}
+
+std::string too_long(const Quad& quad) {
+  const auto round = [](float v) { return std::to_string(std::lround(v)); };
+  return "a line of " + round(quad_width(quad)) + " x " + round(quad_height(quad)) +
+         " pixels is longer than " + round(kLongest) +
+         " times its height: only its beginning is read; cut the picture into parts";
 }
 
 Candidate turned_over(const Candidate& line) {
@@ -133,9 +164,15 @@ Result<std::vector<OcrLine>> read_boxes(const OcrNets& nets, const Dictionary& d
     Candidate line;
     const bool is_tall = quad_height(box.quad) >= kTall * quad_width(box.quad);
     line.quad = is_tall ? turned(box.quad, 1) : box.quad;
+    const float width = quad_width(line.quad), height = quad_height(line.quad);
+    if (height < kLeastHeight) continue;
+    if (width > kLongest * height) {
+      if (options.message) options.message(Severity::kWarning, too_long(line.quad));
+      line.quad = shortened(line.quad, kLongest * height / width);
+    }
     line.crop = crop_line(picture, line.quad);
     line.box_score = box.score;
-    if (line.crop.empty()) continue;
+    if (line.crop.empty() || is_blank(line.crop)) continue;
     lines.push_back(std::move(line));
     tall.push_back(is_tall);
   }

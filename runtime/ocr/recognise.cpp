@@ -12,22 +12,18 @@
 namespace spirkiln::ocr {
 namespace {
 
-constexpr std::uint32_t kHeight = 48;   // of both graphs
-constexpr std::uint32_t kMaxWidth = 2560;
-constexpr std::uint32_t kStride = 8;    // pixels of one step
-
 // Each about a quarter wider than the one before.
 constexpr std::uint32_t kBuckets[] = {160, 192,  256,  320,  416,  512,      640,
                                       800, 1024, 1280, 1600, 2048, kMaxWidth};
 
 struct Piece {  // a crop, or a part of one that is too long
   std::size_t crop;
-  cv::Mat pixels;  // kHeight rows
+  cv::Mat pixels;  // kLineHeight rows
 };
 
 std::uint32_t line_width(const cv::Mat& crop) {
   return static_cast<std::uint32_t>(
-      std::clamp(std::ceil(static_cast<double>(kHeight) * crop.cols / crop.rows), 8.0, 1.0e6));
+      std::clamp(std::ceil(static_cast<double>(kLineHeight) * crop.cols / crop.rows), 8.0, 1.0e6));
 }
 
 // The column between `from` and `to` with the least contrast: a cut there goes through no
@@ -47,18 +43,18 @@ int calmest_column(const cv::Mat& line, int from, int to) {
 void add_pieces(std::size_t crop, const cv::Mat& pixels, std::vector<Piece>& out) {
   const int width = static_cast<int>(line_width(pixels));
   if (width <= static_cast<int>(kMaxWidth)) {
-    out.push_back({crop, scaled(pixels, {width, static_cast<int>(kHeight)})});
+    out.push_back({crop, scaled(pixels, {width, static_cast<int>(kLineHeight)})});
     return;
   }
   // Cut before scaling: a line of 3 x 60000 pixels would be 48 x 960000.
-  const double zoom = static_cast<double>(kHeight) / pixels.rows;
+  const double zoom = static_cast<double>(kLineHeight) / pixels.rows;
   const int longest = std::max(1, static_cast<int>(kMaxWidth / zoom));
   for (int x = 0; x < pixels.cols;) {
     int end = std::min(pixels.cols, x + longest);
     if (end < pixels.cols) end = calmest_column(pixels, x + longest * 3 / 4, end) + 1;
     const cv::Mat part = pixels.colRange(x, end);
     const int part_width = static_cast<int>(std::min(line_width(part), kMaxWidth));
-    out.push_back({crop, scaled(part, {part_width, static_cast<int>(kHeight)})});
+    out.push_back({crop, scaled(part, {part_width, static_cast<int>(kLineHeight)})});
     x = end;
   }
 }
@@ -79,8 +75,8 @@ Error not_finite(const char* what) {
 }  // namespace
 
 cv::Mat no_higher_than_needed(const cv::Mat& crop) {
-  if (crop.rows <= static_cast<int>(kHeight)) return crop;
-  return scaled(crop, {static_cast<int>(line_width(crop)), static_cast<int>(kHeight)});
+  if (crop.rows <= static_cast<int>(kLineHeight)) return crop;
+  return scaled(crop, {static_cast<int>(line_width(crop)), static_cast<int>(kLineHeight)});
 }
 
 std::uint32_t bucket_width(std::uint32_t width) {
@@ -147,7 +143,7 @@ Result<Recognition> recognise(Net& net, const Dictionary& dictionary,
       while (count * 2 <= std::max(1u, options.batch) && first + count * 2 <= members.size()) {
         count *= 2;
       }
-      PictureBatch batch(static_cast<std::uint32_t>(count), kHeight, width);
+      PictureBatch batch(static_cast<std::uint32_t>(count), kLineHeight, width);
       for (std::size_t i = 0; i < count; ++i) {
         batch.put(static_cast<std::uint32_t>(i), pieces[members[first + i]].pixels);
       }
@@ -200,14 +196,15 @@ Result<Orientation> orient(Net& net, std::span<const cv::Mat> crops, const OcrOp
     std::size_t count = 1;
     while (count * 2 <= std::max(1u, options.batch) && first + count * 2 <= crops.size())
       count *= 2;
-    PictureBatch batch(static_cast<std::uint32_t>(count), kHeight, kWidth);
+    PictureBatch batch(static_cast<std::uint32_t>(count), kLineHeight, kWidth);
     for (std::size_t i = 0; i < count; ++i) {
       const cv::Mat& crop = crops[first + i];
       // Of a long line the first part: squeezed into the width, it would be unreadable.
       const cv::Mat part =
           line_width(crop) > kWidth ? crop.colRange(0, std::min(crop.cols, crop.rows * 4)) : crop;
       const int width = static_cast<int>(std::min(line_width(part), kWidth));
-      batch.put(static_cast<std::uint32_t>(i), scaled(part, {width, static_cast<int>(kHeight)}));
+      batch.put(static_cast<std::uint32_t>(i),
+                scaled(part, {width, static_cast<int>(kLineHeight)}));
     }
     auto answer = net.run(batch.pictures());
     if (!answer) return answer.error();

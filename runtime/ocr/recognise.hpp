@@ -11,6 +11,11 @@
 
 namespace spirkiln::ocr {
 
+// Of both graphs' input.
+constexpr std::uint32_t kLineHeight = 48;
+// The widest input of the recogniser: a longer line is cut into parts.
+constexpr std::uint32_t kMaxWidth = 2560;
+
 struct Reading {
   std::string text;
   float score = 0;  // mean probability of the characters, 0 without any

@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
   CHECK(spirkiln_ocr_open(NULL, &options, &reader, NULL, 0) == SPIRKILN_INVALID_ARGUMENT);
   options.struct_bytes = sizeof options;
 
+  options.max_pixels = 760 * 480; /* of the sample page */
   CHECK(spirkiln_ocr_open(NULL, &options, &reader, error, sizeof error) == SPIRKILN_OK);
 
   /* A black picture: no line, and one byte is enough for no text. */
@@ -50,6 +51,13 @@ int main(int argc, char** argv) {
   CHECK(spirkiln_ocr_read_pixels(reader, pixels, size - stride, width, height, stride, 0, &page,
                                  error, sizeof error) == SPIRKILN_INVALID_ARGUMENT);
   CHECK(page == NULL);
+  free(pixels);
+  const size_t many = (size_t)760 * 481 * 3;
+  pixels = calloc(many, 1);
+  CHECK(pixels != NULL);
+  CHECK(spirkiln_ocr_read_pixels(reader, pixels, many, 760, 481, 760 * 3, 0, &page, error,
+                                 sizeof error) == SPIRKILN_OUT_OF_MEMORY);
+  CHECK(page == NULL && strstr(error, "760 x 481") != NULL);
   free(pixels);
 
   /* A real page. */

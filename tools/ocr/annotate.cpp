@@ -10,7 +10,22 @@
 #include <system_error>
 #include <vector>
 
+#include "labels.hpp"
+
 namespace spirkiln {
+namespace {
+
+constexpr int kFont = cv::FONT_HERSHEY_SIMPLEX;
+
+// As large as the picture wants it, but no higher than the line: dense pages stay readable.
+double number_scale(const OcrLine& line, int side) {
+  constexpr double kFontHeight = 22;  // of digits at scale 1
+  const Area area = area_of(line);
+  const double room = std::min(area.right - area.left, area.bottom - area.top);
+  return std::max(0.3, std::min(std::max(0.35, side / 2000.0), 0.7 * room / kFontHeight));
+}
+
+}  // namespace
 
 Status can_annotate(const std::string& path) {
   bool known = false;
@@ -31,6 +46,16 @@ Status annotate(const Picture& picture, const OcrPage& page, const std::string& 
   const int side = std::max(canvas.cols, canvas.rows);
   const int thickness = std::max(1, side / 600);
   const cv::Scalar box_colour(40, 40, 230), mark_colour(40, 170, 40);
+  std::vector<double> scales;
+  std::vector<Area> sizes;
+  for (std::size_t i = 0; i < page.lines.size(); ++i) {
+    scales.push_back(number_scale(page.lines[i], side));
+    const cv::Size size = cv::getTextSize(std::to_string(i + 1), kFont, scales[i], 1, nullptr);
+    sizes.push_back(
+        {0, 0, static_cast<float>(size.width + 4), static_cast<float>(size.height + 4)});
+  }
+  const std::vector<Area> labels = place_labels(page.lines, sizes, static_cast<float>(canvas.cols),
+                                                static_cast<float>(canvas.rows));
   for (std::size_t i = 0; i < page.lines.size(); ++i) {
     std::vector<cv::Point> corners;
     for (const OcrPoint& p : page.lines[i].box) {
@@ -39,8 +64,10 @@ Status annotate(const Picture& picture, const OcrPage& page, const std::string& 
     cv::polylines(canvas, corners, true, box_colour, thickness, cv::LINE_AA);
     // Where the line begins: the order of the corners is part of the answer.
     cv::circle(canvas, corners.front(), thickness * 3, mark_colour, cv::FILLED, cv::LINE_AA);
-    cv::putText(canvas, std::to_string(i + 1), corners.front(), cv::FONT_HERSHEY_SIMPLEX,
-                std::max(0.35, side / 2000.0), mark_colour, thickness, cv::LINE_AA);
+    const cv::Point baseline(static_cast<int>(labels[i].left) + 2,
+                             static_cast<int>(labels[i].bottom) - 2);
+    cv::putText(canvas, std::to_string(i + 1), baseline, kFont, scales[i], mark_colour,
+                std::max(1, static_cast<int>(scales[i] * 1.5)), cv::LINE_AA);
   }
 
   const std::filesystem::path target(path);

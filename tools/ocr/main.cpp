@@ -71,12 +71,14 @@ class QuietStderr {
   int kept_ = -1;
 };
 
-Result<Picture> load(const std::string& file) {
+Result<Picture> load(const std::string& file, const MessageCallback& message) {
   const QuietStderr quiet;
-  if (file != "-") return load_picture(file);
-  auto bytes = read_stdin(DecodeOptions{}.max_file_bytes);
+  DecodeOptions options;
+  options.message = message;
+  if (file != "-") return load_picture(file, options);
+  auto bytes = read_stdin(options.max_file_bytes);
   if (!bytes) return std::move(bytes).error();
-  return decode_picture(*bytes, "-");
+  return decode_picture(*bytes, "-", options);
 }
 
 // 0, or 1 and an error where what was printed has not reached its reader.
@@ -167,8 +169,16 @@ int read_all(const Arguments& arguments) {
   GraphOptions graph_options;
   graph_options.variant = arguments.variant;
   graph_options.message = say;
+  // What is said about a picture waits until stderr is heard again and the progress is wiped off.
+  std::vector<std::string> warnings;
+  std::string reading;
   OcrOptions ocr_options;
-  ocr_options.message = say;
+  ocr_options.message = [&](Severity severity, std::string_view text) {
+    if (severity != Severity::kInfo) warnings.push_back(fmt::format("{}: {}", reading, text));
+  };
+  const MessageCallback while_loading = [&](Severity severity, std::string_view text) {
+    if (severity != Severity::kInfo) warnings.emplace_back(text);  // which names the file
+  };
   const std::string folder = arguments.models.empty() ? default_packs_folder() : arguments.models;
   auto reader = OcrReader::open(folder, *device, graph_options, ocr_options);
   if (!reader) {
@@ -191,7 +201,8 @@ int read_all(const Arguments& arguments) {
   for (std::size_t i = 0; i < arguments.files.size(); ++i) {
     const std::string& file = arguments.files[i];
     progress.step(i, file);
-    const auto picture = load(file);
+    reading = file;
+    const auto picture = load(file, while_loading);
     auto page = picture ? (arguments.line ? reader->read_line(*picture) : reader->read(*picture))
                         : Result<OcrPage>(picture.error());
     Status drawn = Ok{};
@@ -204,6 +215,8 @@ int read_all(const Arguments& arguments) {
       for (const OcrLine& line : page->lines) fmt::print("{}\n", line.text);
     }
     std::fflush(stdout);
+    for (const std::string& warning : warnings) say(Severity::kWarning, warning);
+    warnings.clear();
     if (!page) failed |= fail(page.error());
     if (!drawn) failed |= fail(drawn.error());
     if (page && arguments.timings) print_timings(file, *page);

@@ -35,16 +35,22 @@ struct Picture {
 };
 
 struct DecodeOptions {
-  // Larger pictures are refused before they are decoded.
+  // Larger pictures are refused before they are decoded. Decoding takes at most 16 bytes of memory
+  // for each pixel of this limit (1.6 GB), beside the file's own bytes: what would take more, such
+  // as large TIFF files of floats, is refused as well.
   std::uint64_t max_pixels = 100'000'000;
   std::uint64_t max_file_bytes = 512u << 20;
+  // Hears of what was read all the same: a file with several pages, of which the first is read, or
+  // one that may be damaged.
+  MessageCallback message;
 };
 
 // PNG, JPEG, WebP, BMP, TIFF and PNM by content, whatever the name says. EXIF orientation is
 // applied; 16-bit, grey, palette and CMYK pictures become B G R; transparent ones are laid on the
 // ground (white, black or grey) that their visible pixels stand out from most.
-// `name` stands in messages. Errors: kIo, kCorrupt, kUnsupported (no picture format that this
-// library reads), kOutOfMemory (more pixels or bytes than the options allow).
+// `name` stands in messages. Errors: kIo (folders, pipes and devices too), kCorrupt (a damaged
+// file, also where a part of the picture could be decoded), kUnsupported (no picture format that
+// this library reads), kOutOfMemory (more pixels or bytes than the options allow).
 SPIRKILN_API Result<Picture> decode_picture(std::span<const std::uint8_t> bytes,
                                             const std::string& name,
                                             const DecodeOptions& options = {});
@@ -67,8 +73,8 @@ class SPIRKILN_API Net {
 SPIRKILN_API std::shared_ptr<Net> make_net(Graph graph);
 
 struct OcrNets {
-  std::shared_ptr<Net> detect;     // N x H x W x 1: probability that a pixel is text
-  std::shared_ptr<Net> orient;     // N x 2: probabilities of [0, 180] degrees. May be null
+  std::shared_ptr<Net> detect;  // N x H x W x 1: probability that a pixel is text
+  std::shared_ptr<Net> orient;  // N x 2: probabilities of [0, 180] degrees. May be null
   std::shared_ptr<Net> recognise;  // N x T x classes: probabilities, class 0 is the blank
 };
 
@@ -78,7 +84,9 @@ struct OcrNets {
 // the last class a space.
 class SPIRKILN_API Dictionary {
  public:
-  // Lines are taken as they are, spaces included; the last one needs no newline.
+  // UTF-8 text, one character a line. Lines are taken as they are, spaces included; the last one
+  // needs no newline, and a byte order mark is skipped. Errors: kIo, kCorrupt (with the line:
+  // empty, no text, or there twice), kOutOfMemory (more than 16 MB).
   static Result<Dictionary> open(const std::string& path);
   static Result<Dictionary> from_text(std::string_view text, const std::string& name);
 
@@ -107,7 +115,7 @@ struct OcrOptions {
   float unclip_ratio = 1.6f;  // boxes grow by area * ratio / perimeter on each side
   float margin_x = 0.1f;  // then crops grow by these shares of their height
   float margin_y = 0.03f;
-  std::uint32_t max_boxes = 1000;
+  std::uint32_t max_boxes = 3000;  // what more there is, is left out with a warning
 
   // Orientation: a line is turned where the classifier is surer than this.
   float orient_threshold = 0.9f;
@@ -118,6 +126,8 @@ struct OcrOptions {
   float text_threshold = 0.5f;  // lines below are dropped
   std::uint32_t batch = 8;  // lines of one run, at most
 
+  // Hears of what was left out: boxes above max_boxes, the rest of a line that is longer than 427
+  // times its height.
   MessageCallback message;
 };
 

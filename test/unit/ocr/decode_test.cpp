@@ -48,9 +48,11 @@ void check_shape(const Picture& p, int ink, int paper, int tolerance) {
 }  // namespace
 
 TEST_CASE("every form of file shows the same picture") {
-  const auto name = GENERATE(as<std::string>{}, "base.png", "rgb.jpg", "rgb.bmp", "rgb.tif",
-                             "rgb.ppm", "webp_named.jpg", "lossy.webp", "grey.png", "grey.jpg",
-                             "one_bit.png", "palette.png", "cmyk.jpg", "grey_16.png", "rgb_16.png");
+  const auto name =
+      GENERATE(as<std::string>{}, "base.png", "rgb.jpg", "rgb.bmp", "rgb.tif", "rgb.ppm",
+               "webp_named.jpg", "lossy.webp", "grey.png", "grey.jpg", "one_bit.png", "palette.png",
+               "cmyk.jpg", "grey_16.png", "rgb_16.png", "float_grey.tif", "float_rgb.tif",
+               "double_grey.tif", "scans.jpg", "scans_80.jpg");
   CAPTURE(name);
   const auto picture = load_picture(odd(name));
   REQUIRE(picture.ok());

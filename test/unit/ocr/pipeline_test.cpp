@@ -126,6 +126,81 @@ TEST_CASE("pictures of any shape give an answer") {
   CHECK(page.ok());
 }
 
+TEST_CASE("what is lower than any font is not read") {
+  auto net = reads_pixels();
+  auto reader = OcrReader::create({dark_is_text(), always_upright(), net}, letters());
+  const cv::Size size = GENERATE(cv::Size(1, 1), cv::Size(2000, 3), cv::Size(3, 2000),
+                                 cv::Size(30000, 1), cv::Size(4, 4), cv::Size(100000, 4));
+  CAPTURE(size.width, size.height);
+  cv::Mat stripes(size, CV_8UC3, cv::Scalar(20, 20, 20));
+  for (int x = 0; x < size.width; x += 2) stripes.col(x) = cv::Scalar(90, 90, 90);
+  const Picture dark = to_picture(stripes);
+  CHECK(reader->read(dark)->lines.empty());
+  CHECK(reader->read_line(dark)->lines.empty());
+  CHECK(net->shapes().empty());
+  // Five rows may be a font of pixels.
+  CHECK(reader->read_line(bars(30, 5, {{10, 1, 10, 3}})).ok());
+  CHECK(net->shapes().size() == 1);
+}
+
+TEST_CASE("what has one colour is not read") {
+  auto net = reads_pixels();
+  auto reader = OcrReader::create({dark_is_text(), always_upright(), net}, letters());
+  CHECK(reader->read(to_picture(cv::Mat(20, 2000, CV_8UC3, cv::Scalar(9, 20, 30))))->lines.empty());
+  CHECK(reader->read_line(bars(500, 30, {}))->lines.empty());
+  CHECK(net->shapes().empty());
+  cv::Mat almost(30, 500, CV_8UC3, cv::Scalar(9, 20, 30));
+  almost.at<cv::Vec3b>(29, 499)[2] = 31;
+  CHECK(reader->read_line(to_picture(almost)).ok());
+  CHECK_FALSE(net->shapes().empty());
+}
+
+TEST_CASE("a line is read up to a length, and what is left out is said") {
+  std::vector<std::string> said;
+  OcrOptions options;
+  options.message = [&](Severity severity, std::string_view text) {
+    CHECK(severity == Severity::kWarning);
+    said.emplace_back(text);
+  };
+  const bool down = GENERATE(false, true);
+  CAPTURE(down);
+  auto net = reads_pixels();
+  auto reader = OcrReader::create({dark_is_text(), always_upright(), net}, letters(), options);
+  // Stripes in the first 400 heights: 400 * 48 pixels, where 427 * 48 are read.
+  cv::Mat strip(10, 100000, CV_8UC3, cv::Scalar(20, 20, 20));
+  for (int x = 0; x < 4000; x += 40) strip(cv::Rect(x, 0, 20, 10)) = cv::Scalar(90, 90, 90);
+  const auto page = reader->read_line(to_picture(down ? cv::Mat(strip.t()) : strip));
+  REQUIRE(page.ok());
+  REQUIRE(page->lines.size() == 1);
+  REQUIRE(said.size() == 1);
+  CHECK(said[0].starts_with("a line of 100000 x 10 pixels is longer than 427 times its height"));
+  std::uint64_t columns = 0;
+  for (const auto& shape : net->shapes()) columns += std::uint64_t{shape.n} * shape.w;
+  // Cuts are looked for in the last quarter of each part, and inputs are wider than the parts.
+  CHECK(columns >= 427 * 48);
+  CHECK(columns <= 427 * 48 * 4 / 3 + 2560);
+  // The box is what was read.
+  const auto& box = page->lines[0].box;
+  CHECK(std::fabs(std::hypot(box[1].x - box[0].x, box[1].y - box[0].y) - 4267) < 2);
+}
+
+TEST_CASE("boxes that are left out are spoken of") {
+  std::vector<std::string> said;
+  OcrOptions options;
+  options.max_boxes = 2;
+  options.message = [&](Severity, std::string_view text) { said.emplace_back(text); };
+  auto reader =
+      OcrReader::create({dark_is_text(), always_upright(), reads_pixels()}, letters(), options);
+  const std::vector<cv::Rect> three = {
+      {100, 100, 300, 20}, {100, 200, 300, 20}, {100, 300, 300, 20}};
+  CHECK(reader->read(bars(800, 600, three))->lines.size() == 2);
+  REQUIRE(said.size() == 1);
+  CHECK(said[0].starts_with("there are 2 lines or more"));
+  said.clear();
+  CHECK(reader->read(bars(800, 600, {three[0]}))->lines.size() == 1);
+  CHECK(said.empty());
+}
+
 TEST_CASE("pictures that contradict themselves are refused") {
   auto reader = OcrReader::create({dark_is_text(), always_upright(), reads_pixels()}, letters());
   Picture p = bars(100, 50, {});

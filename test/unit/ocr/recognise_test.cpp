@@ -40,30 +40,6 @@ cv::Mat line_picture(int width, int height, int seed) {
 
 }  // namespace
 
-TEST_CASE("a dictionary is its lines, a blank before and a space behind") {
-  const Dictionary d = letters();
-  CHECK(d.classes() == 7);
-  CHECK(d.character(0).empty());
-  CHECK(d.character(1) == "a");
-  CHECK(d.character(4) == " ");  // a line that is a space stays one
-  CHECK(d.character(5) == "字");  // no newline behind the last line
-  CHECK(d.character(6) == " ");
-  CHECK(Dictionary::from_text("a\r\nb\r\n", "crlf")->classes() == 4);
-  CHECK(Dictionary::from_text("a\n\nb", "blank line")->classes() == 5);
-  CHECK_FALSE(Dictionary::from_text("", "none").ok());
-  const std::string long_line = "a\n" + std::string(65, 'b');
-  for (const std::string_view bad :
-       {std::string_view("a\nb\0c\nd", 7), std::string_view("a\n\xff\xfe"),
-        std::string_view("a\n\xe5\xad"), std::string_view("a\n\xc0\x80"),
-        std::string_view("a\n\xed\xa0\x80"), std::string_view(long_line)}) {
-    const auto d = Dictionary::from_text(bad, "odd");
-    REQUIRE_FALSE(d.ok());
-    CHECK(d.error().code == ErrorCode::kCorrupt);
-    CHECK(d.error().message.starts_with("odd:2: "));
-  }
-  CHECK(Dictionary::open("/no/such/file").error().code == ErrorCode::kIo);
-}
-
 TEST_CASE("CTC drops repeats, then blanks") {
   CHECK(read_steps({0, 1, 1, 0, 1, 2, 2, 0}, {1, 1, 1, 1, 1, 1, 1, 1}).text == "aab");
   CHECK(read_steps({}, {}).text.empty());
