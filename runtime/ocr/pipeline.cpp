@@ -14,9 +14,10 @@ namespace ocr {
 namespace {
 
 constexpr float kTall = 1.5f;  // height / width of a box whose text runs downwards
-// Fonts have at least 5 rows of pixels: what is lower holds no text. A strip of 2000 x 3 pixels
-// would be 32000 pixels long for the recogniser.
+// Fonts have at least 5 rows of pixels: what is lower is a dash at most, and holds no text where it
+// is longer than one. A strip of 2000 x 3 pixels would be 32000 pixels long for the recogniser.
 constexpr float kLeastHeight = 5;
+constexpr float kLongestDash = 16;  // in heights
 // A line's length in heights up to which it is read: eight of the recogniser's widest inputs, about
 // 400 Chinese characters or 900 Latin ones. So that no picture, however long, takes minutes.
 constexpr float kLongest = 8.0f * kMaxWidth / kLineHeight;
@@ -165,7 +166,7 @@ Result<std::vector<OcrLine>> read_boxes(const OcrNets& nets, const Dictionary& d
     const bool is_tall = quad_height(box.quad) >= kTall * quad_width(box.quad);
     line.quad = is_tall ? turned(box.quad, 1) : box.quad;
     const float width = quad_width(line.quad), height = quad_height(line.quad);
-    if (height < kLeastHeight) continue;
+    if (height < kLeastHeight && width > kLongestDash * height) continue;
     if (width > kLongest * height) {
       if (options.message) options.message(Severity::kWarning, too_long(line.quad));
       line.quad = shortened(line.quad, kLongest * height / width);
