@@ -17,12 +17,20 @@ namespace {
 
 constexpr int kFont = cv::FONT_HERSHEY_SIMPLEX;
 
-// As large as the picture wants it, but no higher than the line: dense pages stay readable.
+// What is drawn of a line is as large as the picture wants it, but follows the line: dense pages
+// stay readable.
+double room_of(const OcrLine& line) {
+  const Area area = area_of(line);
+  return std::min(area.right - area.left, area.bottom - area.top);
+}
+
 double number_scale(const OcrLine& line, int side) {
   constexpr double kFontHeight = 22;  // of digits at scale 1
-  const Area area = area_of(line);
-  const double room = std::min(area.right - area.left, area.bottom - area.top);
-  return std::max(0.3, std::min(std::max(0.35, side / 2000.0), 0.7 * room / kFontHeight));
+  return std::clamp(0.6 * room_of(line) / kFontHeight, 0.4, std::max(0.4, side / 2000.0));
+}
+
+int thickness_of(const OcrLine& line, int side) {
+  return std::clamp(static_cast<int>(room_of(line) / 16), 1, std::max(1, side / 600));
 }
 
 }  // namespace
@@ -44,7 +52,6 @@ Status annotate(const Picture& picture, const OcrPage& page, const std::string& 
                        const_cast<std::uint8_t*>(picture.bgr.data()));
   cv::Mat canvas = source.clone();
   const int side = std::max(canvas.cols, canvas.rows);
-  const int thickness = std::max(1, side / 600);
   const cv::Scalar box_colour(40, 40, 230), mark_colour(40, 170, 40);
   std::vector<double> scales;
   std::vector<Area> sizes;
@@ -57,17 +64,20 @@ Status annotate(const Picture& picture, const OcrPage& page, const std::string& 
   const std::vector<Area> labels = place_labels(page.lines, sizes, static_cast<float>(canvas.cols),
                                                 static_cast<float>(canvas.rows));
   for (std::size_t i = 0; i < page.lines.size(); ++i) {
+    const OcrLine& line = page.lines[i];
     std::vector<cv::Point> corners;
-    for (const OcrPoint& p : page.lines[i].box) {
+    for (const OcrPoint& p : line.box) {
       corners.emplace_back(static_cast<int>(std::lround(p.x)), static_cast<int>(std::lround(p.y)));
     }
+    const int thickness = thickness_of(line, side);
     cv::polylines(canvas, corners, true, box_colour, thickness, cv::LINE_AA);
     // Where the line begins: the order of the corners is part of the answer.
     cv::circle(canvas, corners.front(), thickness * 3, mark_colour, cv::FILLED, cv::LINE_AA);
-    const cv::Point baseline(static_cast<int>(labels[i].left) + 2,
-                             static_cast<int>(labels[i].bottom) - 2);
-    cv::putText(canvas, std::to_string(i + 1), baseline, kFont, scales[i], mark_colour,
-                std::max(1, static_cast<int>(scales[i] * 1.5)), cv::LINE_AA);
+    const Area& label = labels[i];
+    const double scale = scales[i] * (label.bottom - label.top) / sizes[i].bottom;
+    const cv::Point baseline(static_cast<int>(label.left) + 2, static_cast<int>(label.bottom) - 2);
+    cv::putText(canvas, std::to_string(i + 1), baseline, kFont, scale, mark_colour,
+                std::max(1, static_cast<int>(scale * 1.5)), cv::LINE_AA);
   }
 
   const std::filesystem::path target(path);

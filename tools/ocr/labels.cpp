@@ -2,7 +2,7 @@
 #include "labels.hpp"
 
 #include <algorithm>
-#include <array>
+#include <optional>
 
 namespace spirkiln {
 namespace {
@@ -39,22 +39,26 @@ std::vector<Area> place_labels(const std::vector<OcrLine>& lines, const std::vec
                                float width, float height) {
   std::vector<Area> boxes, labels;
   for (const OcrLine& line : lines) boxes.push_back(area_of(line));
-  for (std::size_t i = 0; i < boxes.size(); ++i) {
-    const Area &box = boxes[i], &size = sizes[i];
+  const auto find = [&](std::size_t i, const Area& size) -> std::optional<Area> {
+    const Area& box = boxes[i];
     const float level = (box.top + box.bottom - size.bottom) / 2;
-    const std::array<Area, 4> places = {at(box.left - size.right, level, size),
-                                        at(box.left, box.top - size.bottom, size),
-                                        at(box.left, box.bottom, size), at(box.right, level, size)};
-    Area chosen = at(std::clamp(box.left, 0.0f, std::max(0.0f, width - size.right)),
-                     std::clamp(box.top, 0.0f, std::max(0.0f, height - size.bottom)), size);
-    for (const Area& place : places) {
+    for (const Area& place :
+         {at(box.left - size.right, level, size), at(box.left, box.top - size.bottom, size),
+          at(box.left, box.bottom, size), at(box.right, level, size)}) {
       const bool inside =
           place.left >= 0 && place.top >= 0 && place.right <= width && place.bottom <= height;
-      if (!inside || !is_free(place, i, boxes, labels)) continue;
-      chosen = place;
-      break;
+      if (inside && is_free(place, i, boxes, labels)) return place;
     }
-    labels.push_back(chosen);
+    return std::nullopt;
+  };
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    std::optional<Area> place;
+    for (const float share : {1.0f, 0.75f, 0.5f}) {
+      if (!place) place = find(i, {0, 0, sizes[i].right * share, sizes[i].bottom * share});
+    }
+    labels.push_back(place.value_or(
+        at(std::clamp(boxes[i].left, 0.0f, std::max(0.0f, width - sizes[i].right)),
+           std::clamp(boxes[i].top, 0.0f, std::max(0.0f, height - sizes[i].bottom)), sizes[i])));
   }
   return labels;
 }

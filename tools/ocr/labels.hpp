@@ -15,9 +15,9 @@ struct Area {  // pixels, y down
 // The area around a line's box.
 Area area_of(const OcrLine& line);
 
-// A place for the label of each line, `sizes[i]` large (right and bottom), within the picture:
-// before the line, above, below or behind it, where no other line and no earlier label is; in the
-// line's own box where there is no such place.
+// A place for the label of each line, `sizes[i]` large (right and bottom) or a half or three
+// quarters of that, within the picture: before the line, above, below or behind it, where no other
+// line and no earlier label is; in the line's own box where there is no such place.
 std::vector<Area> place_labels(const std::vector<OcrLine>& lines, const std::vector<Area>& sizes,
                                float width, float height);
 

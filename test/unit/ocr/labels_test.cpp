@@ -36,6 +36,26 @@ TEST_CASE("a number stands before its line, else above, below, behind, else in i
   CHECK(inside.top == 0);
 }
 
+TEST_CASE("a number gets smaller before it stands in its line") {
+  // Lines without room between them but 8 pixels above and below.
+  std::vector<OcrLine> lines;
+  for (int row = 0; row < 3; ++row) {
+    for (int column = 0; column < 3; ++column) {
+      lines.push_back(line_at(30.0f * column, 10.0f + 20 * row, 30, 12));
+    }
+  }
+  const auto labels = place_labels(lines, std::vector<Area>(lines.size(), {0, 0, 20, 10}), 90, 70);
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    CAPTURE(i);
+    const float height = labels[i].bottom - labels[i].top;
+    CHECK(height == (i < 3 ? 10.0f : 7.5f));  // above the first row there are 10
+    CHECK(labels[i].right - labels[i].left == height * 2);
+    for (std::size_t k = 0; k < lines.size(); ++k) {
+      CHECK_FALSE(overlap(labels[i], area_of(lines[k])));
+    }
+  }
+}
+
 TEST_CASE("on a dense page numbers overlap neither other lines nor each other") {
   std::vector<OcrLine> lines;
   for (int row = 0; row < 20; ++row) {
