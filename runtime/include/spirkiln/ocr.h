@@ -32,7 +32,7 @@ typedef struct spirkiln_ocr_options {
   size_t struct_bytes; /* sizeof(spirkiln_ocr_options) */
   spirkiln_device_options device;
   spirkiln_graph_options graph;
-  uint64_t max_pixels;  /* larger pictures are refused; 0: 100 million */
+  uint64_t max_pixels;  /* larger pictures are refused, also as pixels; 0: 100 million */
   float text_threshold; /* lines with a lower score are dropped; negative: 0.5 */
 } spirkiln_ocr_options;
 #define SPIRKILN_OCR_OPTIONS_INIT                                                              \
