@@ -41,9 +41,9 @@ Result<std::vector<std::uint8_t>> read_file(const std::string& path, std::uint64
     const std::size_t got = std::fread(bytes.data() + have, 1, kPiece, file.get());
     bytes.resize(have + got);
     if (bytes.size() > max_bytes) {
-      return Error{ErrorCode::kOutOfMemory, path + ": larger than the limit of " +
-                                                std::to_string(max_bytes) + " bytes, expected " +
-                                                expected};
+      const std::string limit = std::to_string(max_bytes);
+      return Error{ErrorCode::kOutOfMemory,
+                   path + ": larger than the limit of " + limit + " bytes, expected " + expected};
     }
     if (got < kPiece) break;
   }
