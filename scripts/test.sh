@@ -15,24 +15,35 @@ Installs what is missing, fetches the models, builds everything and runs all tes
 to `meson test`. Ends with a line "N passed, N failed" and fails when anything failed.
 
   --tidy    (as the first argument) clang-tidy too: it takes minutes where it has not seen the code yet
+  --list    name the tests that would run, and run none
+
+Examples:
+  scripts/test.sh --list
+  scripts/test.sh --suite unit
+  scripts/test.sh kernels dialect
 USAGE
 }
 case ${1:-} in -h | --help) usage; exit 0 ;; esac
 
 prepare --lint
-build_targets all meson-test-prereq
-if [[ -d $build/tools/packs ]]; then publish_packs; fi
-
 selection=(--no-suite tidy)
 if [[ ${1:-} == --tidy ]]; then
   selection=()
   shift
 fi
+for argument in "$@"; do
+  if [[ $argument == --list ]]; then
+    exec meson test -C "$build" --no-rebuild "${selection[@]}" "$@" </dev/null
+  fi
+done
+build_targets all meson-test-prereq
+if [[ -d $build/tools/packs ]]; then publish_packs; fi
+
 log=$build/meson-logs/testlog.json
 rm -f "$log"
 status=0
 meson test -C "$build" --no-rebuild --print-errorlogs "${selection[@]}" "$@" </dev/null || status=$?
-[[ -s $log ]] || die "meson test ran nothing (exit status $status)"
+[[ -s $log ]] || die "no test ran (meson test ended with $status): scripts/test.sh --list names them"
 
 # One JSON object a line, each with one test's result.
 /usr/bin/python3 - "$log" "$status" <<'PYTHON'
