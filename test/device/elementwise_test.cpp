@@ -13,7 +13,7 @@ TEST_CASE("affine, with every activation", "[affine]") {
   if (!device()) SKIP("no Vulkan device");
   for (const Dims& x :
        {Dims{1, 1, 1, 1}, Dims{2, 3, 5, 7}, Dims{1, 11, 13, 16}, Dims{1, 53, 47, 5}}) {
-    for (const Epilogues& e : epilogues(true)) {
+    for (const model::Epilogue& e : activations(true)) {
       Maker make(800);
       Case c;
       c.node.op = Op::kAffine;
@@ -21,9 +21,10 @@ TEST_CASE("affine, with every activation", "[affine]") {
       c.consts = {make.vector(x.c, 0.5, 2), make.vector(x.c, -1, 1)};
       c.const_is_weight = {false, false};
       c.output = x;
-      set_epilogue(&c, e, &make);
-      INFO(e.name);
-      check(c, {device_traits(), "affine", {}});
+      INFO("channels " << x.c);
+      RunOptions options{device_traits(), "affine", {}};
+      options.activation = e;
+      check(c, options);
     }
   }
 }
@@ -43,9 +44,7 @@ TEST_CASE("binary operators with everything that the second operand may be", "[b
           for (double& v : c.inputs[1].v) v = v < 0 ? v - 1 : v + 1;
         }
         c.output = x;
-        const Epilogues e = epilogues(false)[k % 5];
-        set_epilogue(&c, e, &make);
-        INFO(e.name << ", operation " << op);
+        INFO("operation " << op);
         check(c, {device_traits(), "binary", {}});
         k++;
       }
@@ -66,9 +65,7 @@ TEST_CASE("nearest-neighbour resize", "[resize]") {
       c.node.i[1] = static_cast<std::int32_t>(fw);
       c.inputs = {make.tensor(x)};
       c.output = {x.n, x.h * fh, x.w * fw, x.c};
-      const Epilogues e = epilogues(false)[k % 5];
-      set_epilogue(&c, e, &make);
-      INFO(e.name << ", factors " << fh << ", " << fw);
+      INFO("factors " << fh << ", " << fw);
       check(c, {device_traits(), "resize", {}});
       k++;
     }
@@ -92,11 +89,10 @@ TEST_CASE("concatenation along the channels", "[concat]") {
         c.inputs.push_back(make.tensor({size.n, size.h, size.w, ch}));
         c.output.c += ch;
       }
-      const Epilogues e = epilogues(false)[k % 5];
-      set_epilogue(&c, e, &make);
-      INFO(e.name << ", list " << k);
+      INFO("list " << k);
       RunOptions options{device_traits(), "concat", {}};
-      options.all_images = list.size() > 4;  // few of these, and a kernel variant of their own
+      // Few of these, and a kernel variant of their own.
+      if (list.size() > 4) options.forms = Forms::kAll;
       check(c, options);
       if (list.size() > 4) {
         DeviceTraits few = device_traits();
@@ -120,7 +116,7 @@ TEST_CASE("picture bytes become the input tensor", "[normalize]") {
     bytes[p * 4 + 3] = p % 3 == 0 ? 0 : p % 3 == 1 ? 255 : 1;
   auto lowered = lower_input(dims, scale, shift, device_traits());
   REQUIRE(lowered.ok());
-  for (Form form : forms_for("normalize", true)) {
+  for (Form form : forms_for(Forms::kAll, 0)) {
     KernelRunner* r = runner(form);
     if (!r) continue;
     INFO(form_name(form));
@@ -161,13 +157,14 @@ TEST_CASE("picture bytes become the input tensor", "[normalize]") {
 
 TEST_CASE("a tensor becomes tight floats", "[unpack]") {
   if (!device()) SKIP("no Vulkan device");
+  std::size_t turn = 0;
   for (const Dims& dims : {Dims{1, 1, 1, 1}, Dims{2, 3, 5, 7}, Dims{1, 4, 9, 8}, Dims{1, 17, 13, 1},
                            Dims{1, 1, 3, 6625}, Dims{2, 41, 67, 3}}) {
     Maker make(1200);
     const oracle::Tensor t = make.tensor(dims);
     auto lowered = lower_output(dims, device_traits());
     REQUIRE(lowered.ok());
-    for (Form form : forms_for("unpack")) {
+    for (Form form : forms_for(Forms::kBuffers, turn++)) {
       KernelRunner* r = runner(form);
       if (!r) continue;
       INFO(form_name(form) << ", channels " << dims.c);

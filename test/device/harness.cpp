@@ -44,7 +44,7 @@ double tolerance(Form form, double mag) {
 }
 
 void compare(const std::vector<float>& got, const oracle::Tensor& want, Form form,
-             const RunOptions& options, bool padding_is_zero) {
+             bool padding_is_zero) {
   const std::uint32_t c = want.dims.c, stride = want.dims.c4() * 4;
   double worst = 0;
   std::uint64_t worst_at = 0, bad = 0;
@@ -55,7 +55,7 @@ void compare(const std::vector<float>& got, const oracle::Tensor& want, Form for
         if (padding_is_zero ? v != 0 : !std::isfinite(v)) bad++;
         continue;
       }
-      const double limit = tolerance(form, want.mag[p * c + i]) * options.extra_factor;
+      const double limit = tolerance(form, want.mag[p * c + i]);
       const double error = std::abs(v - want.v[p * c + i]);
       if (error == 0) continue;  // exact, where nothing was rounded even with a limit of 0
       const double ratio = error / limit;
@@ -79,6 +79,7 @@ struct Session {
   std::unique_ptr<Table> table;
   std::map<std::string, std::unique_ptr<KernelRunner>> runners;
   std::set<std::string> ran;
+  std::map<std::string, std::size_t> turns;  // calls of check() by what chose the kernel
 };
 
 Session& session() {
@@ -114,6 +115,36 @@ std::string variant_key(std::string_view kernel, Form form, table::Int8 int8,
   if (int8 != table::Int8::kNone) key += int8 == table::Int8::kPacked ? " int8p" : " int8s";
   for (const auto& [axis, value] : axes) key += " " + axis + "=" + value;
   return key;
+}
+
+std::string residual_key(std::string_view what, std::uint32_t way) {
+  static constexpr const char* kWays[] = {"without a residual", "with a residual behind",
+                                          "with a residual before"};
+  return std::string(what) + " " + kWays[way];
+}
+
+bool has_residual(const table::KernelEntry& kernel) {
+  const auto specs = table().specs_of(table().blobs()[table().variants_of(kernel).front().blob]);
+  return std::any_of(specs.begin(), specs.end(), [](const table::SpecEntry& s) {
+    return table().string(s.name) == "residual";
+  });
+}
+
+std::size_t number_of(Form form) {
+  const auto& forms = form.is_image() ? kImageForms : kForms;
+  const auto same = [&](Form f) { return form_name(f) == form_name(form); };
+  return static_cast<std::size_t>(std::find_if(std::begin(forms), std::end(forms), same) -
+                                  std::begin(forms)) +
+         (form.is_image() ? 1 : 0);  // not the same way as the form with buffers
+}
+
+// A function of what makes a pipeline, so that a form has one for each set of other constants.
+std::uint32_t residual_way(const Dispatch& d, Form form) {
+  std::size_t sum = static_cast<std::size_t>(table().find(d.kernel) - table().kernels().data()) +
+                    d.axes.size() + number_of(form);
+  for (const SpecChoice& s : d.specs) sum += s.bits;
+  for (const std::uint32_t size : d.local_size) sum += size;
+  return sum % 3;
 }
 
 std::map<std::string, std::string> axes_of(const table::VariantEntry& v) {
@@ -158,31 +189,19 @@ std::vector<double> Maker::vector(std::uint32_t c, double from, double to) {
   return v;
 }
 
-std::vector<Epilogues> epilogues(bool with_exp) {
+std::vector<model::Epilogue> activations(bool with_exp) {
   using model::Activation;
-  std::vector<Epilogues> all = {
-      {{Activation::kNone, 0, 0, 1, 0}, 0, "none"},
-      {{Activation::kRelu, 0, 0, 1, 0}, model::kHasResidual, "relu, residual after"},
-      {{Activation::kHardSwish, 1.0f / 6, 0.5f, 1.25f, -0.5f},
-       0,
-       "hard swish, post scale and bias"},
-      {{Activation::kClip, -0.5f, 0.75f, 1, 0},
-       model::kHasResidual | model::kResidualBefore,
-       "clip, residual before"},
-      {{Activation::kHardSigmoid, 0.2f, 0.5f, 1, 0}, 0, "hard sigmoid"},
-  };
+  std::vector<model::Epilogue> all = {{Activation::kNone, 0, 0, 1, 0},
+                                      {Activation::kRelu, 0, 0, 1, 0},
+                                      {Activation::kHardSwish, 1.0f / 6, 0.5f, 1.25f, -0.5f},
+                                      {Activation::kClip, -0.5f, 0.75f, 1, 0},
+                                      {Activation::kHardSigmoid, 0.2f, 0.5f, 1, 0}};
   if (with_exp) {
-    all.push_back({{Activation::kSigmoid, 0, 0, 1, 0}, 0, "sigmoid"});
-    all.push_back({{Activation::kSwish, 0, 0, 1, 0}, 0, "swish"});
-    all.push_back({{Activation::kGelu, 0, 0, 2, 0.25f}, 0, "gelu"});
+    all.push_back({Activation::kSigmoid, 0, 0, 1, 0});
+    all.push_back({Activation::kSwish, 0, 0, 1, 0});
+    all.push_back({Activation::kGelu, 0, 0, 2, 0.25f});
   }
   return all;
-}
-
-void set_epilogue(Case* c, const Epilogues& e, Maker* maker) {
-  c->node.epilogue = e.epilogue;
-  c->node.flags = e.flags;
-  if (e.flags & model::kHasResidual) c->inputs.push_back(maker->tensor(c->output));
 }
 
 const Device* device() { return session().device.get(); }
@@ -218,17 +237,34 @@ void note_run(const Lowered& lowered, Form form, table::Int8 int8) {
     auto axes = axes_of(table().variants_of(*kernel).front());  // the defaults
     for (const AxisChoice& a : d.axes) axes[std::string(a.axis)] = a.value;
     session().ran.insert(variant_key(d.kernel, form, int8, axes));
+    if (!has_residual(*kernel)) continue;
+    const auto way = std::find_if(d.specs.begin(), d.specs.end(),
+                                  [](const SpecChoice& s) { return s.name == "residual"; });
+    const std::uint32_t bits = way == d.specs.end() ? 0 : way->bits;
+    session().ran.insert(residual_key(d.kernel, bits));
+    session().ran.insert(residual_key(form_name(form), bits));
   }
 }
+
+namespace {
+
+// Lowering never chooses these for another subgroup size (lowering_test.cpp).
+bool suits_device(const table::KernelEntry& k) {
+  return !table().string(k.name).ends_with("_subgroup") || device_traits().subgroup_size == 8;
+}
+
+bool may_run(const table::VariantEntry& v) {
+  return !missing_requirement(table(), table().blobs()[v.blob], device()->state()->caps);
+}
+
+}  // namespace
 
 std::vector<std::string> variants_not_run() {
   std::vector<std::string> missing;
   for (const table::KernelEntry& k : table().kernels()) {
-    // Lowering never chooses these for another subgroup size (lowering_test.cpp).
-    if (table().string(k.name).ends_with("_subgroup") && device_traits().subgroup_size != 8)
-      continue;
+    if (!suits_device(k)) continue;
     for (const table::VariantEntry& v : table().variants_of(k)) {
-      if (missing_requirement(table(), table().blobs()[v.blob], device()->state()->caps)) continue;
+      if (!may_run(v)) continue;
       const std::string key = variant_key(table().string(k.name), form_of(v), v.int8, axes_of(v));
       if (!session().ran.contains(key)) missing.push_back(key);
     }
@@ -236,43 +272,95 @@ std::vector<std::string> variants_not_run() {
   return missing;
 }
 
-std::vector<Form> forms_for(const std::string& name, bool all_images) {
-  static std::map<std::string, std::size_t> calls;
-  std::vector<Form> forms(std::begin(kForms), std::end(kForms));
-  if (all_images) {
-    forms.insert(forms.end(), std::begin(kImageForms), std::end(kImageForms));
-  } else {
-    forms.push_back(kImageForms[calls[name]++ % std::size(kImageForms)]);
+std::vector<std::string> residuals_not_run() {
+  std::set<std::string> who;
+  for (const table::KernelEntry& k : table().kernels()) {
+    if (!suits_device(k) || !has_residual(k)) continue;
+    for (const table::VariantEntry& v : table().variants_of(k)) {
+      if (!may_run(v)) continue;
+      who.emplace(table().string(k.name));
+      who.insert(form_name(form_of(v)));
+    }
   }
-  return forms;
+  std::vector<std::string> missing;
+  for (const std::string& one : who) {
+    for (std::uint32_t way = 0; way < 3; way++) {
+      if (!session().ran.contains(residual_key(one, way)))
+        missing.push_back(residual_key(one, way));
+    }
+  }
+  return missing;
 }
 
-void check(const Case& c, const RunOptions& options) {
+std::vector<Form> forms_for(Forms forms, std::size_t turn) {
+  const Form image = kImageForms[turn % std::size(kImageForms)];
+  if (forms == Forms::kFew) {
+    return {kForms[0], kForms[1 + turn % (std::size(kForms) - 1)], image};
+  }
+  std::vector<Form> all(std::begin(kForms), std::end(kForms));
+  if (forms == Forms::kAll) {
+    all.insert(all.end(), std::begin(kImageForms), std::end(kImageForms));
+  } else {
+    all.push_back(image);
+  }
+  return all;
+}
+
+namespace {
+
+Lowered lowered_with(const Case& c, const RunOptions& options) {
   std::vector<Dims> dims;
   for (const auto& t : c.inputs) dims.push_back(t.dims);
   auto lowered = lower_node({c.node, dims, c.output, options.traits});
   if (!lowered) FAIL(lowered.error().message);
   if (options.edit) options.edit(&*lowered);
   if (!options.expected.empty()) CHECK(lowered->dispatches.back().kernel == options.expected);
-  const oracle::Tensor want = oracle::run(c.node, c.inputs, c.consts, c.output);
+  return *std::move(lowered);
+}
 
-  std::string name(lowered->dispatches.back().kernel);
-  for (const AxisChoice& a : lowered->dispatches.back().axes) name.append(" ").append(a.value);
-  for (Form form : forms_for(name, options.all_images)) {
+void add_residual(Case* c, std::uint32_t way, std::size_t seed) {
+  if (way == 0) return;
+  c->node.flags |= model::kHasResidual;
+  if (way == 2) c->node.flags |= model::kResidualBefore;
+  c->inputs.push_back(Maker(static_cast<std::uint32_t>(seed)).tensor(c->output));
+}
+
+void run_in(Form form, KernelRunner* r, const Case& c, const RunOptions& options) {
+  const Lowered lowered = lowered_with(c, options);
+  KernelRunner::Buffers buffers;
+  for (const auto& t : c.inputs) buffers.inputs.push_back(to_storage(padded(t), form));
+  for (std::size_t i = 0; i < c.consts.size(); i++) {
+    const auto floats = to_floats(c.consts[i]);
+    buffers.consts.push_back(c.const_is_weight[i] ? to_storage(floats, form) : as_bytes(floats));
+  }
+  buffers.output_bytes = c.output.vectors() * vector_bytes(form);
+  auto out = r->run(lowered, buffers);
+  if (!out) FAIL(out.error().message);
+  note_run(lowered, form);
+  const oracle::Tensor want = oracle::run(c.node, c.inputs, c.consts, c.output);
+  compare(from_storage(out->output, form), want, form,
+          c.node.op == model::Op::kSoftmax && !(c.node.flags & model::kHasResidual));
+}
+
+}  // namespace
+
+void check(const Case& c, const RunOptions& options) {
+  const Dispatch last = lowered_with(c, options).dispatches.back();
+  std::string name(last.kernel);
+  for (const AxisChoice& a : last.axes) name.append(" ").append(a.value);
+  const std::size_t turn = session().turns[name]++;
+  const auto lines = activations(false);
+  for (const Form form : forms_for(options.forms, turn)) {
     KernelRunner* r = runner(form);
     if (r == nullptr) continue;
-    KernelRunner::Buffers buffers;
-    for (const auto& t : c.inputs) buffers.inputs.push_back(to_storage(padded(t), form));
-    for (std::size_t i = 0; i < c.consts.size(); i++) {
-      const auto floats = to_floats(c.consts[i]);
-      buffers.consts.push_back(c.const_is_weight[i] ? to_storage(floats, form) : as_bytes(floats));
-    }
-    buffers.output_bytes = c.output.vectors() * vector_bytes(form);
-    INFO(lowered->dispatches.back().kernel << " " << form_name(form));
-    auto out = r->run(*lowered, buffers);
-    if (!out) FAIL(out.error().message);
-    note_run(*lowered, form);
-    compare(from_storage(out->output, form), want, form, options, c.node.op == model::Op::kSoftmax);
+    Case formed = c;
+    formed.node.epilogue =
+        options.activation.value_or(lines[(turn + number_of(form)) % lines.size()]);
+    const std::uint32_t way = options.residual ? residual_way(last, form) : 0;
+    add_residual(&formed, way, turn);
+    INFO(residual_key(name + " " + form_name(form), way)
+         << ", activation " << static_cast<int>(formed.node.epilogue.act));
+    run_in(form, r, formed, options);
   }
 }
 

@@ -10,9 +10,15 @@
 //   fp16pa, fp16sa  4 * 2^-10: each product, the narrowed sum, and up to four steps of the epilogue
 //                   are rounded by at most 2^-11 each
 //   image forms       as the same form with buffers: a texel has the storage's precision
+//
+// What costs time here is pipelines: a CPU driver compiles each for 0.1 to 2 s and runs it in a
+// millisecond. What is a number to the kernel (sizes, activations made of lines) changes with every
+// run; what is a constant of the pipeline (which residual, the workgroup's shape) is paired with
+// forms and kernels instead of multiplied by both. README.md says what is paired with what.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -25,14 +31,19 @@ namespace spirkiln::test {
 inline constexpr Form kForms[] = {kFp32, kFp16p, kFp16pa, kFp16s, kFp16sa};
 inline constexpr Form kImageForms[] = {image_of(kFp32), image_of(kFp16p), image_of(kFp16pa),
                                        image_of(kFp16s), image_of(kFp16sa)};
-// The buffer forms, and in turn one image form for each call with the same name: a CPU driver
-// compiles every pipeline of theirs, too. All, where `all_images`.
-std::vector<Form> forms_for(const std::string& name, bool all_images = false);
+// Which forms a shape runs in.
+enum class Forms {
+  kBuffers,  // all with buffers, and in turn one with images
+  kAll,  // every image form, too
+  kFew,  // fp32, and in turn one of the others with buffers and one with images
+};
+// Call number `turn` (from 0) with one kernel.
+std::vector<Form> forms_for(Forms forms, std::size_t turn);
 
 // A node with its data, as doubles that every form can hold exactly (whole multiples of 2^-10).
 struct Case {
   model::Node node{};
-  std::vector<oracle::Tensor> inputs;  // the residual last
+  std::vector<oracle::Tensor> inputs;  // without the residual, which check() adds
   std::vector<std::vector<double>> consts;
   std::vector<bool> const_is_weight;  // stored in the form's storage; else fp32
   Dims output;
@@ -53,25 +64,21 @@ class Maker {
   std::mt19937 random_;
 };
 
-struct Epilogues {
-  model::Epilogue epilogue;
-  std::uint32_t flags;
-  const char* name;
-};
-// A few that together have every way of lines and both residuals; every test runs through them in
-// turn. `with_exp`: also the activations that need exp or erf.
-std::vector<Epilogues> epilogues(bool with_exp);
-// Sets the epilogue, and adds a residual where it needs one.
-void set_epilogue(Case* c, const Epilogues& e, Maker* maker);
+// Activations with their numbers. A few that together have every way of lines; `with_exp`: also
+// those that need exp or erf, each of which is another pipeline.
+std::vector<model::Epilogue> activations(bool with_exp);
 
 struct RunOptions {
   DeviceTraits traits;
   std::string expected;  // kernel that must have run
   std::function<void(Lowered*)> edit;
-  double extra_factor = 1;
-  bool all_images = false;  // every image form, for kernels of few cases
+  Forms forms = Forms::kBuffers;
+  std::optional<model::Epilogue> activation = std::nullopt;  // else those of lines in turn
+  bool residual = true;  // false: none in any form
 };
-// One check a form; skips forms that the device cannot run.
+// One check a form; skips forms that the device cannot run. Each form of a kernel adds its residual
+// in one of the three ways (none, behind the activation, before it), which differs between forms
+// and between kernels, so that every kernel and every form has all three.
 void check(const Case& c, const RunOptions& options);
 
 // Null when no device is there (the tests are then skipped).
@@ -85,7 +92,9 @@ KernelRunner* runner(Form form);
 // Remembers that a kernel ran in this form, with its own axes; and how it read bytes, for kernels
 // with an int8 axis.
 void note_run(const Lowered& lowered, Form form, table::Int8 int8 = table::Int8::kNone);
-// Variants of the table that the device may run and that no test ran.
+// Variants of the table that the device may run and that no test ran; kernels that have a residual,
+// and forms, that no test ran in one of its three ways.
 std::vector<std::string> variants_not_run();
+std::vector<std::string> residuals_not_run();
 
 }  // namespace spirkiln::test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Catch2's main, and behind a full run: did every variant run, and was the validation layer silent?
+// Catch2's main, and behind a full run: did every variant run with every residual, and was the
+// validation layer silent?
 #include <catch2/catch_session.hpp>
 #include <cstdio>
 
@@ -17,6 +18,10 @@ int main(int argc, char** argv) {
   if (!session.config().hasTestFilters()) {
     for (const std::string& name : spirkiln::test::variants_not_run()) {
       std::fprintf(stderr, "never ran: %s\n", name.c_str());
+      rc = 1;
+    }
+    for (const std::string& what : spirkiln::test::residuals_not_run()) {
+      std::fprintf(stderr, "never ran %s\n", what.c_str());
       rc = 1;
     }
   }
