@@ -52,7 +52,7 @@ std::optional<fs::path> find_glsl_folder(const fs::path& manifest) {
   return std::nullopt;
 }
 
-Result<std::vector<BakeKernel>> load_kernels(const BakeOptions& options,
+Result<std::vector<BakeKernel>> load_kernels(const SourceOptions& options,
                                              std::vector<Manifest>& manifests,
                                              SourceStore& sources) {
   std::vector<BakeKernel> kernels;

@@ -4,12 +4,13 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "bake.hpp"
 #include "expand.hpp"
 #include "files.hpp"
 #include "manifest.hpp"
+#include "phases.hpp"
 
 namespace spirkiln::gen {
 
@@ -22,8 +23,12 @@ struct BakeKernel {
 };
 
 // Sorted by name. Axes that a kernel's text asks for are added to its manifest.
-Result<std::vector<BakeKernel>> load_kernels(const BakeOptions& options,
+Result<std::vector<BakeKernel>> load_kernels(const SourceOptions& options,
                                              std::vector<Manifest>& manifests,
                                              SourceStore& sources);
+
+// The folder `glsl` that belongs to a manifest: the nearest one with dialect/dialect.glsl in it or
+// in a folder above, else the installed one.
+std::optional<std::filesystem::path> find_glsl_folder(const std::filesystem::path& manifest);
 
 }  // namespace spirkiln::gen

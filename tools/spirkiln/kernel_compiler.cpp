@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
+#include "blob_codec.hpp"
 #include "canonical_ids.hpp"
 #include "half_repair.hpp"
 #include "spirv_tools.hpp"
@@ -21,57 +21,13 @@ std::size_t target_index(const CompileRequest& request) {
   return std::max(asked, lowest_target(request.text));
 }
 
-// ---- Cache entries: vulkan version, flags, words, names of specialization constants.
-
-void put(std::string& out, std::uint32_t value) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-std::string encode(const Blob& blob) {
-  std::string out;
-  put(out, blob.vulkan_version);
-  put(out, static_cast<std::uint32_t>(blob.words.size()));
-  out.append(reinterpret_cast<const char*>(blob.words.data()), blob.words.size() * 4);
-  put(out, static_cast<std::uint32_t>(blob.reflection.specs.size()));
-  for (const SpecConstant& spec : blob.reflection.specs) {
-    put(out, static_cast<std::uint32_t>(spec.name.size()));
-    out += spec.name;
-  }
-  return out;
-}
-
-std::shared_ptr<const Blob> decode(std::string_view bytes) {
-  bool good = true;
-  const auto take = [&](void* to, std::size_t count) {
-    if (count > bytes.size()) {
-      good = false;
-      return;
-    }
-    std::memcpy(to, bytes.data(), count);
-    bytes.remove_prefix(count);
-  };
-  const auto number = [&] {
-    std::uint32_t value = 0;
-    take(&value, sizeof value);
-    return value;
-  };
-  auto blob = std::make_shared<Blob>();
-  blob->vulkan_version = number();
-  const std::uint32_t words = number();
-  if (!good || words > bytes.size() / 4) return nullptr;
-  blob->words.resize(words);
-  take(blob->words.data(), std::size_t{words} * 4);
-  auto reflection = reflect(blob->words);
-  if (!good || !reflection.ok()) return nullptr;
-  blob->reflection = std::move(reflection).value();
-  if (number() != blob->reflection.specs.size()) return nullptr;
-  for (SpecConstant& spec : blob->reflection.specs) {
-    const std::uint32_t length = number();
-    if (!good || length > bytes.size()) return nullptr;
-    spec.name.resize(length);
-    take(spec.name.data(), length);
-  }
-  return good && bytes.empty() ? blob : nullptr;
+// Null for an entry that this compiler cannot have written for `target`. The checksum tells a
+// damaged disk; this, an entry whose writer was wrong.
+std::shared_ptr<const Blob> decode(std::string_view entry, const Target& target) {
+  ByteReader bytes(entry);
+  auto blob = take_blob(bytes);
+  const bool whole = blob != nullptr && bytes.at_end() && blob->vulkan_version == target.vulkan;
+  return whole ? blob : nullptr;
 }
 
 Diagnostic stage_error(const CompileRequest& request, std::string_view stage,
@@ -115,13 +71,13 @@ std::string compile_key(const CompileRequest& request) {
 CompileOutcome compile_kernel(const CompileRequest& request, const std::string& key,
                               const Cache& cache, SourceStore& sources) {
   CompileOutcome outcome;
+  const Target& target = kTargets[target_index(request)];
   if (auto entry = cache.load(key)) {
-    outcome.blob = decode(*entry);
+    outcome.blob = decode(*entry, target);
     outcome.from_cache = outcome.blob != nullptr;
     if (outcome.from_cache) return outcome;
   }
   const WorkScope scope(request.name);
-  const Target& target = kTargets[target_index(request)];
   FrontResult front = compile_with_repair(request.text, request.name, target, sources);
   outcome.diagnostics = std::move(front.diagnostics);
   if (!front.ok) return outcome;
@@ -148,7 +104,9 @@ CompileOutcome compile_kernel(const CompileRequest& request, const std::string& 
   for (SpecConstant& spec : blob->reflection.specs) {
     if (const auto it = names.find(spec.id); it != names.end()) spec.name = it->second;
   }
-  cache.store(key, encode(*blob));
+  std::string entry;
+  put_blob(entry, *blob);
+  cache.store(key, entry);
   outcome.blob = std::move(blob);
   return outcome;
 }

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "bake.hpp"
+#include "bake_load.hpp"
 #include "compose.hpp"
 #include "device_macros.hpp"
 #include "forms.hpp"

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "blob_codec.hpp"
+
+#include <algorithm>
+
+#include "spirv_tools.hpp"
+
+namespace spirkiln::gen {
+
+void put_blob(std::string& out, const Blob& blob) {
+  put_number(out, blob.vulkan_version);
+  put_number(out, static_cast<std::uint32_t>(blob.words.size()));
+  out.append(reinterpret_cast<const char*>(blob.words.data()), blob.words.size() * 4);
+  put_number(out, static_cast<std::uint32_t>(blob.reflection.specs.size()));
+  for (const SpecConstant& spec : blob.reflection.specs) put_string(out, spec.name);
+}
+
+std::shared_ptr<const Blob> take_blob(ByteReader& bytes) {
+  auto blob = std::make_shared<Blob>();
+  blob->vulkan_version = bytes.number();
+  const auto target = std::find_if(std::begin(kTargets), std::end(kTargets), [&](const Target& t) {
+    return t.vulkan == blob->vulkan_version;
+  });
+  if (target == std::end(kTargets)) return nullptr;
+  const std::string_view words = bytes.take(std::size_t{4} * bytes.number());
+  if (!bytes.ok()) return nullptr;
+  blob->words.resize(words.size() / 4);
+  std::copy(words.begin(), words.end(), reinterpret_cast<char*>(blob->words.data()));
+  if (!validate(blob->words, *target).ok()) return nullptr;
+  auto reflection = reflect(blob->words);
+  if (!reflection.ok()) return nullptr;
+  blob->reflection = std::move(reflection).value();
+  if (bytes.number() != blob->reflection.specs.size()) return nullptr;
+  for (SpecConstant& spec : blob->reflection.specs) spec.name = bytes.string();
+  return bytes.ok() ? blob : nullptr;
+}
+
+}  // namespace spirkiln::gen

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <functional>
+#include <memory>
+
+#include "commands/commands.hpp"
+#include "kernel_compiler.hpp"
+
+namespace spirkiln::gen {
+namespace {
+
+struct Command {
+  const CLI::App* options;
+  std::function<int()> run;
+};
+
+void add_time_limit(CLI::App& command, unsigned& seconds) {
+  command
+      .add_option("--time-limit", seconds,
+                  "Seconds after which a variant that still compiles is given up")
+      ->check(CLI::Range(1u, 86400u))
+      ->capture_default_str();
+}
+
+CLI::Option* add_include_folders(CLI::App& command, std::vector<std::string>& folders) {
+  return command.add_option("-I,--include-dir", folders, "Further folder for #include")
+      ->allow_extra_args(false);
+}
+
+void add_cache_options(CLI::App& command, CacheArguments& arguments) {
+  auto* cache =
+      command.add_option("--cache", arguments.folder,
+                         "Folder of results to use again (default: $SPIRKILN_CACHE/bake, else\n"
+                         "$XDG_CACHE_HOME/spirkiln/bake, else ~/.cache/spirkiln/bake)");
+  command.add_flag("--no-cache", arguments.none, "Make everything anew")->excludes(cache);
+}
+
+void add_source_options(CLI::App& command, SourceArguments& arguments) {
+  add_cache_options(command, arguments.cache);
+  command.add_option("--glsl", arguments.glsl,
+                     "Folder with dialect/ and kernels/ (default: the nearest 'glsl' in or "
+                     "above a manifest's folder)");
+  add_include_folders(command, arguments.folders);
+  add_time_limit(command, arguments.time_limit);
+}
+
+void add_table_options(CLI::App& command, TableTarget& table, std::string& embed) {
+  command.add_option("--name", table.name, "Name of the table: files are NAME_table.*")->required();
+  command.add_option("--out-dir", table.out_dir, "Folder of the outputs")->required();
+  command.add_option("--embed", embed, "Form to link: incbin, array (a .cpp) or none")
+      ->check(CLI::IsMember({"incbin", "array", "none"}))
+      ->capture_default_str();
+}
+
+void add_jobs(CLI::App& command, unsigned& jobs, const char* text) {
+  command.add_option("-j,--jobs", jobs, text)->check(CLI::Range(1u, 1024u));
+}
+
+void add_depfile(CLI::App& command, std::string& depfile) {
+  command.add_option("--depfile", depfile, "Write what was read, in Make's syntax");
+}
+
+void add_stats_options(CLI::App& command, StatsArguments& arguments) {
+  command.add_flag("--stats", arguments.stats, "Print counts, sizes and time");
+  command.add_flag("--json", arguments.json, "Print them as JSON")->needs("--stats");
+}
+
+Command add_bake(CLI::App& app) {
+  const auto arguments = std::make_shared<BakeArguments>();
+  CLI::App& command = *app.add_subcommand("bake", "Compile manifests into a table");
+  command.add_option("manifests", arguments->options.inputs, "Manifests, or folders of them")
+      ->required()
+      ->type_name("MANIFEST_OR_FOLDER...");
+  add_table_options(command, arguments->options, arguments->embed);
+  add_jobs(command, arguments->options.jobs, "Threads (default: all processors)");
+  add_depfile(command, arguments->depfile);
+  add_source_options(command, arguments->source);
+  command.add_flag("--explain", arguments->options.explain,
+                   "Say which variants were kept, pruned by a rule or merged");
+  add_stats_options(command, arguments->stats);
+  return {&command, [arguments] { return run_bake(*arguments); }};
+}
+
+Command add_compile(CLI::App& app) {
+  const auto arguments = std::make_shared<CompileArguments>();
+  CLI::App& command =
+      *app.add_subcommand("compile", "Compile a manifest's kernels into an object, for 'link'");
+  command.add_option("manifest", arguments->manifest, "The manifest")
+      ->required()
+      ->type_name("MANIFEST");
+  command.add_option("-o,--output", arguments->options.output, "The object (NAME.spko)")
+      ->required();
+  command.add_option("--kernel", arguments->options.kernel,
+                     "One kernel of the manifest (default: all)");
+  add_depfile(command, arguments->depfile);
+  add_jobs(command, arguments->options.jobs, "Threads (default: 1)");
+  add_source_options(command, arguments->source);
+  add_stats_options(command, arguments->stats);
+  return {&command, [arguments] { return run_compile(*arguments); }};
+}
+
+Command add_link(CLI::App& app) {
+  const auto arguments = std::make_shared<LinkArguments>();
+  CLI::App& command =
+      *app.add_subcommand("link", "Make a table of the objects that 'compile' wrote");
+  command.add_option("objects", arguments->options.objects, "Objects, in any order")
+      ->required()
+      ->type_name("OBJECT...");
+  add_table_options(command, arguments->options, arguments->embed);
+  add_jobs(command, arguments->options.jobs, "Threads (default: all processors)");
+  add_cache_options(command, arguments->cache);
+  add_stats_options(command, arguments->stats);
+  return {&command, [arguments] { return run_link(*arguments); }};
+}
+
+Command add_list(CLI::App& app) {
+  const auto arguments = std::make_shared<ListArguments>();
+  CLI::App& command =
+      *app.add_subcommand("list", "Show what is in a table, or what becomes of manifests");
+  command
+      .add_option("table", arguments->inputs,
+                  "A NAME_table.bin; with --explain, manifests or folders of them")
+      ->required();
+  auto* explain = command.add_flag(
+      "--explain", arguments->explain,
+      "For every point of the manifests' products: kept, merged, pruned or left out, and why");
+  command.add_flag("--json", arguments->json, "As JSON, with the whole reflection");
+  command.add_option("--glsl", arguments->source.glsl, "As for bake")->needs(explain);
+  add_include_folders(command, arguments->source.folders)->needs(explain);
+  command.add_option("--cache", arguments->source.cache.folder, "As for bake")->needs(explain);
+  return {&command, [arguments] { return run_list(*arguments); }};
+}
+
+Command add_axes(CLI::App& app) {
+  const auto arguments = std::make_shared<AxesArguments>();
+  CLI::App& command =
+      *app.add_subcommand("axes", "Show which macros about the device kernels test");
+  command.add_option("kernels", arguments->kernels, "Kernels")->required();
+  add_include_folders(command, arguments->folders);
+  command.add_option("--glsl", arguments->glsl, "Folder with dialect/");
+  command.add_flag("--json", arguments->json, "As JSON");
+  return {&command, [arguments] { return run_axes(*arguments); }};
+}
+
+Command add_dump(CLI::App& app) {
+  const auto arguments = std::make_shared<DumpArguments>();
+  CLI::App& command = *app.add_subcommand("dump", "Show one variant (default: --asm)");
+  command.add_option("table", arguments->table, "A NAME_table.bin")->required();
+  command.add_option("variant", arguments->variant, "Its name, as 'list' prints it")->required();
+  auto* form = command.add_option_group("form");
+  form->add_option("--spirv", arguments->spirv,
+                   "Write the words to a file, or - for standard output");
+  form->add_flag("--asm", arguments->as_asm, "SPIR-V assembly");
+  form->add_flag("--glsl", arguments->as_glsl, "GLSL, by SPIRV-Cross");
+  form->add_flag("--msl", arguments->as_msl, "Metal's language, by SPIRV-Cross");
+  form->add_flag("--hlsl", arguments->as_hlsl, "HLSL, by SPIRV-Cross");
+  form->add_flag("--reflect", arguments->as_reflection, "Bindings, constants and needs, as JSON");
+  form->require_option(0, 1);
+  return {&command, [arguments] { return run_dump(*arguments); }};
+}
+
+Command add_spirv(CLI::App& app) {
+  const auto arguments = std::make_shared<SpirvArguments>();
+  CLI::App& command = *app.add_subcommand("spirv", "Compile one kernel in one variant");
+  command.add_option("file", arguments->file, "The kernel")->required();
+  command
+      .add_option("--variant", arguments->variant,
+                  "fp32, fp16p, fp16pa, fp16s, fp16sa; ncnn-2023: image, image_fp16p, "
+                  "image_fp16pa, image_fp16s, image_fp16sa; ncnn-2026: fp16sau, bf16p, "
+                  "bf16s")
+      ->required();
+  command.add_option("-o,--output", arguments->output, "The module, or - for standard output")
+      ->required();
+  command.add_option("--profile", arguments->profile, "Edition of the dialect")
+      ->check(CLI::IsMember({"ncnn-2023", "ncnn-2026"}))
+      ->capture_default_str();
+  command
+      .add_option("--target-env", arguments->target,
+                  "At least this Vulkan (default: the lowest that the kernel's extensions allow)")
+      ->check(CLI::IsMember({"vulkan1.0", "vulkan1.1", "vulkan1.2", "vulkan1.3"}));
+  command.add_option("--local-size", arguments->local_size,
+                     "X,Y,Z for a kernel that declares none (default: 1,1,1)");
+  command.add_flag("--strict", arguments->strict, "Raw access to stored values is an error");
+  command
+      .add_option("-D,--define", arguments->defines,
+                  "NAME or NAME=VALUE: the kernel's own macros, NCNN_* switches, ncnn_* device "
+                  "values")
+      ->allow_extra_args(false);
+  add_include_folders(command, arguments->folders);
+  command.add_option("--optimise", arguments->optimise, "none, performance or size")
+      ->check(CLI::IsMember({"none", "performance", "size"}))
+      ->capture_default_str();
+  command.add_option("--glsl", arguments->glsl, "Folder with dialect/");
+  add_time_limit(command, arguments->time_limit);
+  return {&command, [arguments] { return run_spirv(*arguments); }};
+}
+
+}  // namespace
+
+int run_command_line(const std::vector<std::string>& words) {
+  CLI::App app{"Bakes extended-GLSL compute kernels into tables of SPIR-V."};
+  app.name("spirkiln");
+  app.set_version_flag("--version", tool_versions());
+  app.require_subcommand(1);
+  app.footer(
+      "Any argument may be @FILE, which stands for the arguments in that file.\n"
+      "Examples:\n"
+      "  spirkiln bake variants/kernels --name ocr --out-dir build/variants\n"
+      "  spirkiln compile blur.toml -o blur.spko --depfile blur.spko.d\n"
+      "  spirkiln link blur.spko scale.spko --name filters --out-dir build\n"
+      "  spirkiln list build/variants/ocr_table.bin\n"
+      "  spirkiln list --explain variants/kernels\n"
+      "  spirkiln dump build/variants/ocr_table.bin gemm_nc_fp16s --glsl\n"
+      "  spirkiln spirv kernel.comp --variant fp16sa -o kernel.spv\n"
+      "  spirkiln model --help\n"
+      "  spirkiln check --help");
+  const Command commands[] = {add_bake(app), add_compile(app), add_link(app), add_spirv(app),
+                              add_list(app), add_axes(app),    add_dump(app)};
+  // They parse their own options, see start_other().
+  app.add_subcommand("model", "Pack an ONNX model (starts the program spirkiln-model)");
+  app.add_subcommand("check",
+                     "Check that graphs may run on devices (starts the program spirkiln-check)");
+  try {
+    app.parse(
+        std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes the last first
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);
+    fmt::print(stderr, "spirkiln: error: {}\nTry 'spirkiln --help'.\n", e.what());
+    return 2;
+  }
+  for (const Command& command : commands) {
+    if (command.options->parsed()) return command.run();
+  }
+  return 2;
+}
+
+}  // namespace spirkiln::gen

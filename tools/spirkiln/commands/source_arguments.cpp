@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "source_arguments.hpp"
+
+#include "cache.hpp"
+
+namespace spirkiln::gen {
+
+std::optional<std::filesystem::path> cache_folder(const CacheArguments& arguments) {
+  if (!arguments.folder.empty()) return arguments.folder;
+  return arguments.none ? std::nullopt : default_cache_folder();
+}
+
+EmbedForm embed_form(std::string_view text) {
+  return text == "array"  ? EmbedForm::kArray
+         : text == "none" ? EmbedForm::kNone
+                          : EmbedForm::kIncbin;
+}
+
+void fill(SourceOptions& options, const SourceArguments& arguments) {
+  options.cache = cache_folder(arguments.cache);
+  if (!arguments.glsl.empty()) options.glsl = arguments.glsl;
+  options.include_folders.assign(arguments.folders.begin(), arguments.folders.end());
+}
+
+}  // namespace spirkiln::gen

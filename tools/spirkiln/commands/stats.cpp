@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stats.hpp"
+
+#include <fmt/format.h>
+
+#include "console.hpp"
+
+namespace spirkiln::gen {
+namespace {
+
+std::string json_text(const BakeStats& s, double seconds) {
+  return fmt::format(
+      "{{\"up_to_date\": {}, \"manifests\": {}, \"kernels\": {}, \"variants\": {}, "
+      "\"pruned\": {}, \"left_out\": {}, \"texts\": {}, \"cache_hits\": {}, \"compiled\": {}, "
+      "\"unique_blobs\": {}, \"raw_bytes\": {}, \"unique_bytes\": {}, \"packed_bytes\": {}, "
+      "\"table_bytes\": {}, \"object_bytes\": {}, \"seconds\": {:.3f}}}\n",
+      s.up_to_date, s.manifests, s.kernels, s.variants, s.pruned, s.left_out, s.texts, s.cache_hits,
+      s.compiled, s.unique_blobs, s.raw_bytes, s.unique_bytes, s.packed_bytes, s.table_bytes,
+      s.object_bytes, seconds);
+}
+
+}  // namespace
+
+int print_stats(const StatsArguments& arguments, const BakeStats& s, const Stopwatch& watch) {
+  if (!arguments.stats) return 0;
+  const double seconds = watch.seconds();
+  if (arguments.json) return write_stdout(json_text(s, seconds));
+  if (s.up_to_date) return write_stdout(fmt::format("up to date, {:.3f} s\n", seconds));
+  std::string text;
+  if (s.manifests != 0) {
+    text += fmt::format("{} manifests, {} kernels, {} variants, {} pruned{}\n", s.manifests,
+                        s.kernels, s.variants, s.pruned,
+                        s.left_out == 0 ? "" : fmt::format(", {} left out", s.left_out));
+    text += fmt::format("{} distinct texts: {} from the cache, {} compiled\n", s.texts,
+                        s.cache_hits, s.compiled);
+  } else {
+    text += fmt::format("{} kernels, {} variants\n", s.kernels, s.variants);
+  }
+  if (s.table_bytes != 0) {
+    text += fmt::format(
+        "{} distinct blobs: {} bytes, {} without duplicates, {} packed; table of {} bytes\n",
+        s.unique_blobs, s.raw_bytes, s.unique_bytes, s.packed_bytes, s.table_bytes);
+  }
+  if (s.object_bytes != 0) text += fmt::format("object of {} bytes\n", s.object_bytes);
+  return write_stdout(text + fmt::format("{:.3f} s\n", seconds));
+}
+
+}  // namespace spirkiln::gen

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile_phase.hpp"
+
+#include <fmt/format.h>
+
+#include "parallel.hpp"
+
+namespace spirkiln::gen {
+namespace {
+
+// Leaves `name` alone in the manifests.
+Status choose(const std::string& name, std::vector<Manifest>& manifests) {
+  std::vector<std::string> names;
+  std::size_t left = 0;
+  for (Manifest& manifest : manifests) {
+    for (const KernelManifest& kernel : manifest.kernels) names.push_back(kernel.name);
+    std::erase_if(manifest.kernels,
+                  [&](const KernelManifest& kernel) { return kernel.name != name; });
+    left += manifest.kernels.size();
+  }
+  if (left == 1) return Ok{};
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("no kernel '{}' in '{}', which has {}", name,
+                           manifests.front().path.string(), fmt::join(names, ", "))};
+}
+
+std::vector<PackKernel> packing_of(const CompiledKernels& compiled) {
+  std::vector<PackKernel> packing;
+  for (const BakeKernel& kernel : compiled.kernels) {
+    PackKernel& next = packing.emplace_back();
+    next.name = kernel.manifest->name;
+    next.source_hash = static_cast<std::uint32_t>(kernel.source->hash);
+  }
+  for (const BakeJob& job : compiled.jobs) {
+    if (job.blob == nullptr) continue;
+    PackKernel& kernel = packing[job.kernel];
+    kernel.variants.push_back(compiled.kernels[job.kernel].expansion.variants[job.variant]);
+    kernel.blobs.push_back(job.blob);
+  }
+  return packing;
+}
+
+}  // namespace
+
+unsigned thread_count(unsigned jobs) { return jobs != 0 ? jobs : processor_count(); }
+
+Result<CompiledKernels> compile_kernels(const SourceOptions& options, const Cache& cache,
+                                        SourceStore& sources, const MessageCallback& message) {
+  CompiledKernels compiled;
+  auto manifests = load_manifests(options.inputs, sources);
+  if (!manifests.ok()) return manifests.error();
+  compiled.manifests = std::move(manifests).value();
+  if (!options.kernel.empty()) {
+    if (Status status = choose(options.kernel, compiled.manifests); !status.ok()) {
+      return status.error();
+    }
+  }
+  auto kernels = load_kernels(options, compiled.manifests, sources);
+  if (!kernels.ok()) return kernels.error();
+  compiled.kernels = std::move(kernels).value();
+  BakeStats& stats = compiled.stats;
+  compiled.jobs = compile_all(compiled.kernels, thread_count(options.jobs), cache, sources, stats);
+  if (const std::size_t failed = report(compiled.kernels, compiled.jobs, message); failed != 0) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{} of {} kernels failed; nothing was written", failed,
+                             compiled.kernels.size())};
+  }
+  compiled.packing = packing_of(compiled);
+  stats.manifests = compiled.manifests.size();
+  stats.kernels = compiled.kernels.size();
+  stats.variants = compiled.jobs.size() - stats.left_out;
+  for (const BakeKernel& kernel : compiled.kernels) stats.pruned += kernel.expansion.pruned.size();
+  return compiled;
+}
+
+}  // namespace spirkiln::gen

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "link_phase.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "kernel_compiler.hpp"
+
+namespace spirkiln::gen {
+namespace {
+
+bool is_table_name(std::string_view s) {
+  return !s.empty() && s.size() <= 64 && s[0] >= 'a' && s[0] <= 'z' &&
+         std::all_of(s.begin(), s.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+         });
+}
+
+// A kernel `a` with an axis B has a variant a_b, and so may a kernel `a_b` have.
+Status check_variant_names(const std::vector<PackKernel>& kernels) {
+  std::map<std::string_view, std::string_view> owners;
+  for (const PackKernel& kernel : kernels) {
+    for (const Variant& variant : kernel.variants) {
+      const auto [it, is_new] = owners.try_emplace(variant.name, kernel.name);
+      if (is_new) continue;
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format("the kernels '{}' and '{}' both have a variant '{}'; rename a kernel "
+                      "or an axis",
+                      it->second, kernel.name, variant.name)};
+    }
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Status check_table_name(const std::string& name) {
+  if (is_table_name(name)) return Ok{};
+  return Error{ErrorCode::kInvalidArgument,
+               fmt::format("the table name '{}' must be a lower-case letter, then up to 63 of a-z, "
+                           "0-9 and _",
+                           name)};
+}
+
+Result<LinkedTable> link_kernels(const std::string& name, std::vector<PackKernel> kernels,
+                                 unsigned threads, const Cache& cache) {
+  LinkedTable linked;
+  linked.kernels = std::move(kernels);
+  std::erase_if(linked.kernels, [](const PackKernel& kernel) { return kernel.variants.empty(); });
+  std::sort(linked.kernels.begin(), linked.kernels.end(),
+            [](const PackKernel& a, const PackKernel& b) { return a.name < b.name; });
+  if (linked.kernels.empty()) {
+    return Error{ErrorCode::kUnsupported,
+                 "every variant was left out for want of a compiler; nothing was written"};
+  }
+  if (Status status = check_variant_names(linked.kernels); !status.ok()) return status.error();
+  auto table = pack_table(name, tool_versions(), linked.kernels, threads, cache);
+  if (!table.ok()) return table.error();
+  linked.table = std::move(table).value();
+  return linked;
+}
+
+void count(const PackedTable& table, BakeStats& stats) {
+  stats.unique_blobs = table.stats.unique_blobs;
+  stats.raw_bytes = table.stats.raw_bytes;
+  stats.unique_bytes = table.stats.unique_bytes;
+  stats.packed_bytes = table.stats.packed_bytes;
+  stats.table_bytes = table.bytes.size();
+}
+
+}  // namespace spirkiln::gen
