@@ -7,7 +7,7 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-Usage: scripts/setup.sh [--check] [--lint] [--fuzz]
+Usage: scripts/setup.sh [--check] [--lint] [--fuzz] [--cross]
 
 Installs what the build, the main job and the tests need, with apt-get, as root or through sudo.
 On Debian 12, Catch2 3, Meson and the lavapipe driver come from bookworm-backports, which is
@@ -16,6 +16,7 @@ added from this machine's own package source. Everything is said on stderr.
   --check   change nothing: report what is missing, exit 1 if something is
   --lint    also the format and lint tools that the test command uses
   --fuzz    also the compiler and its run-time library that scripts/fuzz uses
+  --cross   also what scripts/cross-aarch64 needs
   --help    this text
 USAGE
 }
@@ -26,11 +27,13 @@ die() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
 check_only=no
 lint=no
 fuzz=no
+cross=no
 for arg in "$@"; do
   case $arg in
     --check) check_only=yes ;;
     --lint) lint=yes ;;
     --fuzz) fuzz=yes ;;
+    --cross) cross=yes ;;
     -h | --help) usage; exit 0 ;;
     *) die "unknown option '$arg' (see --help)" ;;
   esac
@@ -59,6 +62,7 @@ packages=(
 # The formatter's version is pinned: another one lays out the same code differently.
 if [[ $lint == yes ]]; then packages+=(clang-format-19 clang-tidy-19 shellcheck); fi
 if [[ $fuzz == yes ]]; then packages+=(clang-19 libclang-rt-19-dev); fi
+if [[ $cross == yes ]]; then packages+=(g++-aarch64-linux-gnu qemu-user); fi
 # Debian's npm conflicts with an upstream Node, so any npm that is there already is used.
 if ! command -v npm >/dev/null; then packages+=(npm); fi
 
