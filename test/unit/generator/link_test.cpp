@@ -164,7 +164,7 @@ TEST_CASE("compile: the bytes depend on the content only", "[link]") {
   options.cache.reset();
   REQUIRE(gen::compile_object(options, {}).ok());
   const std::string object = p.read("m.spko");
-  CHECK(elsewhere.read("m.spko") == object);
+  CHECK((elsewhere.read("m.spko") == object));
   CHECK(object.find(p.root().filename().string()) == std::string::npos);
   CHECK(object.find(SPIRKILN_SOURCE_ROOT) == std::string::npos);
 
@@ -173,7 +173,7 @@ TEST_CASE("compile: the bytes depend on the content only", "[link]") {
                               "' compile m.toml -o ../here.spko --no-cache --glsl '" +
                               SPIRKILN_SOURCE_ROOT + "/glsl'";
   REQUIRE(std::system(command.c_str()) == 0);
-  CHECK(p.read("here.spko") == object);
+  CHECK((p.read("here.spko") == object));
 
   // A comment changes neither the object nor its time.
   const auto time = fs::last_write_time(p / "m.spko");
@@ -209,7 +209,8 @@ TEST_CASE("compile: many at once with one cache", "[link]") {
   }
   REQUIRE(std::system((command + "wait").c_str()) == 0);
   CHECK_FALSE(p.exists("failed"));
-  for (int i = 1; i < 6; ++i) CHECK(p.read("m" + std::to_string(i) + ".spko") == p.read("m0.spko"));
+  for (int i = 1; i < 6; ++i)
+    CHECK((p.read("m" + std::to_string(i) + ".spko") == p.read("m0.spko")));
 }
 
 TEST_CASE("link: refuses what does not belong together", "[link]") {
