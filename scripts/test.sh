@@ -36,6 +36,8 @@ for argument in "$@"; do
     exec meson test -C "$build" --no-rebuild "${selection[@]}" "$@" </dev/null
   fi
 done
+"$root/scripts/fetch-glslc.sh" >/dev/null ||
+  say "going on without a second compiler (see above): what needs it is skipped"
 build_targets all meson-test-prereq
 if [[ -d $build/tools/packs ]]; then publish_packs; fi
 

@@ -27,6 +27,26 @@ std::string type_name(VkPhysicalDeviceType type) {
   }
 }
 
+std::vector<MatrixShape> matrix_shapes(const InstanceFunctions& f, VkPhysicalDevice device) {
+  const auto ask = f.vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR;
+  std::uint32_t count = 0;
+  if (ask == nullptr || ask(device, &count, nullptr) != VK_SUCCESS) return {};
+  VkCooperativeMatrixPropertiesKHR empty{};
+  empty.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
+  std::vector<VkCooperativeMatrixPropertiesKHR> all(count, empty);
+  const VkResult r = ask(device, &count, all.data());
+  if (r != VK_SUCCESS && r != VK_INCOMPLETE) return {};
+  all.resize(count);
+  std::vector<MatrixShape> shapes;
+  for (const auto& p : all) {
+    if (p.scope != VK_SCOPE_SUBGROUP_KHR) continue;
+    const auto type = [](VkComponentTypeKHR t) { return static_cast<std::uint32_t>(t); };
+    shapes.push_back({p.MSize, p.NSize, p.KSize, type(p.AType), type(p.BType), type(p.CType),
+                      type(p.ResultType), p.saturatingAccumulation == VK_TRUE});
+  }
+  return shapes;
+}
+
 }  // namespace
 
 DeviceCaps Instance::query(VkPhysicalDevice device) const {
@@ -64,6 +84,8 @@ DeviceCaps Instance::query(VkPhysicalDevice device) const {
     f_.vkGetPhysicalDeviceFeatures(device, &chain.base.features);
     chain.read(&caps);
   }
+
+  if (caps.cooperative_matrix) caps.matrix_shapes = matrix_shapes(f_, device);
 
   const VkPhysicalDeviceLimits& l = props.limits;
   caps.max_push_bytes = l.maxPushConstantsSize;

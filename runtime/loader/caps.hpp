@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace spirkiln {
 
@@ -24,6 +25,16 @@ inline constexpr std::uint32_t newest_spirv(std::uint32_t api_version, bool spir
   if (api_version >= make_version(1, 1)) return spirv_1_4 ? 0x00010400 : 0x00010300;
   return 0x00010000;
 }
+
+// A product that the cooperative matrices of one subgroup may compute:
+// result (m x n) = a (m x k) * b (k x n) + c (m x n). Types as VkComponentTypeKHR.
+struct MatrixShape {
+  std::uint32_t m = 0, n = 0, k = 0;
+  std::uint32_t a = 0, b = 0, c = 0, result = 0;
+  bool saturating = false;
+  bool operator==(const MatrixShape&) const = default;
+};
+inline constexpr std::uint32_t kMatrixHalf = 0, kMatrixFloat = 1;
 
 struct DeviceCaps {
   std::string name;
@@ -47,6 +58,7 @@ struct DeviceCaps {
   bool cooperative_matrix = false;
   bool image_extended_formats = false;
   bool image_read_without_format = false, image_write_without_format = false;
+  std::vector<MatrixShape> matrix_shapes;  // empty without cooperative_matrix
   // VkSubgroupFeatureFlagBits that compute shaders may use.
   std::uint32_t subgroup_operations = 0;
   std::uint32_t subgroup_size = 0;  // 0: unknown (Vulkan 1.0)

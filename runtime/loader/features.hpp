@@ -9,19 +9,6 @@
 #include "loader/caps.hpp"
 #include "loader/vulkan.hpp"
 
-// Younger than Debian 12's Vulkan headers (1.3.239).
-#ifndef VK_KHR_cooperative_matrix
-#define VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME "VK_KHR_cooperative_matrix"
-#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR \
-  static_cast<VkStructureType>(1000506000)
-struct VkPhysicalDeviceCooperativeMatrixFeaturesKHR {
-  VkStructureType sType;
-  void* pNext;
-  VkBool32 cooperativeMatrix;
-  VkBool32 cooperativeMatrixRobustBufferAccess;
-};
-#endif
-
 namespace spirkiln {
 
 class FeatureChain {

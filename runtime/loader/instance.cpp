@@ -176,6 +176,9 @@ Result<std::shared_ptr<Instance>> Instance::create(bool validation,
       load2("vkGetPhysicalDeviceProperties2KHR", "vkGetPhysicalDeviceProperties2"));
   f.vkGetPhysicalDeviceFeatures2 = reinterpret_cast<PFN_vkGetPhysicalDeviceFeatures2>(
       load2("vkGetPhysicalDeviceFeatures2KHR", "vkGetPhysicalDeviceFeatures2"));
+  f.vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR =
+      reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+          load("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
   if (validation) {
     f.vkCreateDebugUtilsMessengerEXT = reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(
         load("vkCreateDebugUtilsMessengerEXT"));

@@ -10,6 +10,7 @@
 
 #include <string>
 
+#include "loader/newer_vulkan.hpp"
 #include "spirkiln/result.hpp"
 
 namespace spirkiln {
@@ -104,6 +105,9 @@ struct InstanceFunctions {
   // Null where neither Vulkan 1.1 nor the extension is there.
   PFN_vkGetPhysicalDeviceProperties2 vkGetPhysicalDeviceProperties2 = nullptr;
   PFN_vkGetPhysicalDeviceFeatures2 vkGetPhysicalDeviceFeatures2 = nullptr;
+  // Null where no driver knows cooperative matrices.
+  PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR
+      vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR = nullptr;
   // Null without validation.
   PFN_vkCreateDebugUtilsMessengerEXT vkCreateDebugUtilsMessengerEXT = nullptr;
   PFN_vkDestroyDebugUtilsMessengerEXT vkDestroyDebugUtilsMessengerEXT = nullptr;

@@ -350,7 +350,7 @@ void check(const Case& c, const RunOptions& options) {
   for (const AxisChoice& a : last.axes) name.append(" ").append(a.value);
   const std::size_t turn = session().turns[name]++;
   const auto lines = activations(false);
-  for (const Form form : forms_for(options.forms, turn)) {
+  for (const Form form : options.only.empty() ? forms_for(options.forms, turn) : options.only) {
     KernelRunner* r = runner(form);
     if (r == nullptr) continue;
     Case formed = c;

@@ -73,6 +73,7 @@ struct RunOptions {
   std::string expected;  // kernel that must have run
   std::function<void(Lowered*)> edit;
   Forms forms = Forms::kBuffers;
+  std::vector<Form> only = {};  // these instead, where it is not empty
   std::optional<model::Epilogue> activation = std::nullopt;  // else those of lines in turn
   bool residual = true;  // false: none in any form
 };

@@ -12,6 +12,7 @@
 #include "kernel_compiler.hpp"
 #include "link_phase.hpp"
 #include "output_set.hpp"
+#include "second_compiler.hpp"
 #include "stamp.hpp"
 
 namespace spirkiln::gen {
@@ -46,6 +47,7 @@ std::string settings_line(const BakeOptions& options) {
                                 options.depfile ? options.depfile->string() : "",
                                 options.glsl ? options.glsl->string() : "");
   all += options.kernel + "\n";
+  if (options.second) all += second_folder_state(*options.second);
   for (const fs::path& folder : options.include_folders) all += folder.string() + "\n";
   for (const fs::path& input : options.inputs) all += input.string() + "\n";
   all += input_listing(options.inputs);
@@ -70,7 +72,7 @@ Status check_outputs(const BakeOptions& options) {
 }
 
 Result<std::string> depfile_text(const BakeOptions& options, const std::vector<Output>& outputs,
-                                 const std::vector<SourceStore::Opened>& opened) {
+                                 const std::vector<SourceStore::Opened>& opened, bool second_used) {
   std::vector<fs::path> targets;
   for (const Output& output : outputs) targets.push_back(output.path);
   std::vector<fs::path> inputs;
@@ -82,14 +84,17 @@ Result<std::string> depfile_text(const BakeOptions& options, const std::vector<O
   for (const auto& file : opened) {
     if (file.exists) inputs.push_back(file.path);
   }
+  if (second_used) {
+    for (fs::path& file : second_folder_files(*options.second)) inputs.push_back(std::move(file));
+  }
   return emit_depfile(targets, inputs);
 }
 
-Status write_all(const BakeOptions& options, const LinkedTable& linked,
+Status write_all(const BakeOptions& options, const LinkedTable& linked, bool second_used,
                  const std::vector<SourceStore::Opened>& opened, const std::string& settings) {
   std::vector<Output> outputs = table_outputs(options, linked.kernels, linked.table.bytes);
   if (options.depfile) {
-    auto text = depfile_text(options, outputs, opened);
+    auto text = depfile_text(options, outputs, opened, second_used);
     if (!text.ok()) return text.error();
     outputs.push_back({*options.depfile, std::move(text).value()});
   }
@@ -147,13 +152,16 @@ std::vector<Point> points_of(const Batch& batch, std::size_t kernel) {
     }
     point.detail = batch.linked.table.merged_into[index][linked++];
     point.fate = point.detail.empty() ? Fate::kKept : Fate::kMerged;
+    point.compiler = job.blob->compiler;
   }
   for (const Pruned& pruned : own.expansion.pruned) {
-    points.push_back({pruned.variant, Fate::kPruned, pruned.rule});
+    points.push_back({pruned.variant, Fate::kPruned, pruned.rule, {}});
   }
   if (has_forbidden_form(*own.manifest)) {
-    points.push_back(
-        {own.manifest->name + "_fp32a", Fate::kPruned, "fp16-arithmetic-requires-16-bit-storage"});
+    points.push_back({own.manifest->name + "_fp32a",
+                      Fate::kPruned,
+                      "fp16-arithmetic-requires-16-bit-storage",
+                      {}});
   }
   return points;
 }
@@ -178,7 +186,8 @@ Result<BakeStats> bake(const BakeOptions& options, const MessageCallback& messag
       for (const Point& point : points_of(*batch, k)) message(Severity::kInfo, point_text(point));
     }
   }
-  const Status written = write_all(options, batch->linked, sources.opened(), settings);
+  const Status written = write_all(options, batch->linked, batch->compiled.stats.by_second != 0,
+                                   sources.opened(), settings);
   if (!written.ok()) return written.error();
   if (batch->compiled.stats.compiled > 0) cache.trim(kMaxCacheBytes);
   return batch->compiled.stats;

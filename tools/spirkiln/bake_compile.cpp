@@ -18,39 +18,21 @@
 namespace spirkiln::gen {
 namespace {
 
-// Extensions that newer compilers know. A variant that asks for one of them waits for its compiler;
-// any other name is a mistake.
-constexpr std::string_view kNewerExtensions[] = {"GL_EXT_bfloat16",
-                                                 "GL_EXT_control_flow_attributes2",
-                                                 "GL_EXT_expect_assume",
-                                                 "GL_EXT_float_e4m3",
-                                                 "GL_EXT_float_e5m2",
-                                                 "GL_EXT_integer_dot_product",
-                                                 "GL_EXT_maximal_reconvergence",
-                                                 "GL_EXT_shader_quad_control",
-                                                 "GL_KHR_cooperative_matrix",
-                                                 "GL_KHR_shader_subgroup_rotate",
-                                                 "GL_NV_cooperative_matrix",
-                                                 "GL_NV_cooperative_matrix2",
-                                                 "GL_NV_cooperative_vector"};
+// The variant waits for a compiler that knows the extension.
+void leave_out(BakeJob& job, const RequiredExtension& extension, const std::string& nobody,
+               const std::string& name, SourceStore& sources) {
+  job.ok = false;
+  job.left_out = fmt::format("needs {}, which {}", extension.name, nobody);
+  Diagnostic warning = place_of(extension, job.text, name, sources);
+  warning.severity = Severity::kWarning;
+  warning.text = fmt::format("'{}': left out, {} this extension", extension.name, nobody);
+  job.diagnostics = {std::move(warning)};
+}
 
-// Where the one thing wrong is such an extension.
-void leave_out(BakeJob& job) {
-  constexpr std::string_view kLead = "'#extension': extension not supported: ";
-  for (const Diagnostic& d : job.diagnostics) {
-    if (d.severity != Severity::kError || !d.text.starts_with(kLead)) continue;
-    const std::string extension = d.text.substr(kLead.size());
-    if (std::find(std::begin(kNewerExtensions), std::end(kNewerExtensions), extension) ==
-        std::end(kNewerExtensions)) {
-      return;
-    }
-    job.left_out = fmt::format("needs {}, which {} does not know", extension, glslang_version());
-    Diagnostic warning = d;
-    warning.severity = Severity::kWarning;
-    warning.text = fmt::format("'{}': left out, {} does not know this extension", extension,
-                               glslang_version());
-    job.diagnostics = {std::move(warning)};
-    return;
+void refuse(BakeJob& job, std::vector<Diagnostic> errors) {
+  for (Diagnostic& d : errors) {
+    job.ok = false;
+    job.diagnostics.push_back(std::move(d));
   }
 }
 
@@ -66,33 +48,46 @@ void preprocess_job(const BakeKernel& kernel, BakeJob& job, SourceStore& sources
       preprocess({composed.text, name, kernel.dialect, kernel.include_folders}, sources);
   job.diagnostics = std::move(result.diagnostics);
   job.ok = result.ok;
-  if (!job.ok) leave_out(job);
   result.included.insert(result.included.begin(), kernel.source);
-  for (const auto& file : result.included) {
-    for (Diagnostic& d : check_dialect_macros(*file)) {
-      job.ok = false;
-      job.left_out.clear();
-      job.diagnostics.push_back(std::move(d));
-    }
-  }
-  if (kernel.manifest->strict) {
-    for (Diagnostic& d : find_raw_access(result.included)) {
-      job.ok = false;
-      job.left_out.clear();
-      job.diagnostics.push_back(std::move(d));
-    }
-  }
+  for (const auto& file : result.included) refuse(job, check_dialect_macros(*file));
+  if (kernel.manifest->strict) refuse(job, find_raw_access(result.included));
   job.files = std::move(result.included);
   job.text = std::move(result.text);
-  if (job.ok) {
-    for (Diagnostic& d : check_psc(job.text, name, job.files, sources)) {
-      job.ok = false;
-      job.diagnostics.push_back(std::move(d));
+  if (job.ok) refuse(job, check_psc(job.text, name, job.files, sources));
+  job.newer = required_newer(job.text);
+  std::erase_if(job.newer, [](const RequiredExtension& e) { return knows_extension(e.name); });
+}
+
+// Who compiles each text. Opens the second compiler where a text needs it.
+Result<std::shared_ptr<const SecondCompiler>> assign(
+    const std::vector<BakeKernel>& kernels, std::vector<BakeJob>& jobs,
+    const std::optional<std::filesystem::path>& folder, SourceStore& sources) {
+  std::shared_ptr<const SecondCompiler> second;
+  for (BakeJob& job : jobs) {
+    if (!job.ok || job.newer.empty()) continue;
+    const std::string name = kernels[job.kernel].source->path.string();
+    if (!folder) {
+      leave_out(job, job.newer.front(), glslang_version() + " does not know", name, sources);
+      continue;
     }
+    if (second == nullptr) {
+      auto opened = SecondCompiler::open(*folder);
+      if (!opened.ok()) return opened.error();
+      second = std::move(opened).value();
+    }
+    job.second = second.get();
+    const auto unknown = std::find_if(job.newer.begin(), job.newer.end(),
+                                      [&](const auto& e) { return !second->knows(e.name); });
+    if (unknown == job.newer.end()) continue;
+    leave_out(job, *unknown,
+              fmt::format("neither {} nor {} knows", glslang_version(), second->version()), name,
+              sources);
   }
-  if (job.ok) {
-    job.key = compile_key({job.text, name, kernel.manifest->optimise, kernel.manifest->target});
-  }
+  return second;
+}
+
+CompileRequest request_of(const BakeKernel& kernel, const BakeJob& job, const std::string& name) {
+  return {job.text, name, kernel.manifest->optimise, kernel.manifest->target, job.second};
 }
 
 // One compilation a distinct text; every job with that text takes its result.
@@ -114,9 +109,8 @@ void compile_jobs(const std::vector<BakeKernel>& kernels, std::vector<BakeJob>& 
   parallel_for(first.size(), threads, [&](std::size_t i) {
     const BakeJob& job = jobs[first[i]];
     const BakeKernel& kernel = kernels[job.kernel];
-    outcomes[i] = compile_kernel({job.text, kernel.source->path.string(), kernel.manifest->optimise,
-                                  kernel.manifest->target},
-                                 job.key, cache, sources);
+    const std::string name = kernel.source->path.string();
+    outcomes[i] = compile_kernel(request_of(kernel, job, name), job.key, cache, sources);
   });
   stats.texts = first.size();
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -127,15 +121,16 @@ void compile_jobs(const std::vector<BakeKernel>& kernels, std::vector<BakeJob>& 
       job.ok = job.blob != nullptr;
       job.diagnostics.insert(job.diagnostics.end(), outcomes[i].diagnostics.begin(),
                              outcomes[i].diagnostics.end());
-      if (!job.ok) leave_out(job);
     }
   }
 }
 
 }  // namespace
 
-std::vector<BakeJob> compile_all(const std::vector<BakeKernel>& kernels, unsigned threads,
-                                 const Cache& cache, SourceStore& sources, BakeStats& stats) {
+Result<std::vector<BakeJob>> compile_all(const std::vector<BakeKernel>& kernels, unsigned threads,
+                                         const Cache& cache,
+                                         const std::optional<std::filesystem::path>& second,
+                                         SourceStore& sources, BakeStats& stats) {
   std::vector<BakeJob> jobs;
   for (std::size_t k = 0; k < kernels.size(); ++k) {
     for (std::size_t v = 0; v < kernels[k].expansion.variants.size(); ++v) {
@@ -146,12 +141,25 @@ std::vector<BakeJob> compile_all(const std::vector<BakeKernel>& kernels, unsigne
   }
   parallel_for(jobs.size(), threads,
                [&](std::size_t i) { preprocess_job(kernels[jobs[i].kernel], jobs[i], sources); });
+  const auto opened = assign(kernels, jobs, second, sources);
+  if (!opened.ok()) return opened.error();
+  parallel_for(jobs.size(), threads, [&](std::size_t i) {
+    if (!jobs[i].ok) return;
+    const BakeKernel& kernel = kernels[jobs[i].kernel];
+    jobs[i].key = compile_key(request_of(kernel, jobs[i], kernel.source->path.string()));
+  });
   compile_jobs(kernels, jobs, threads, cache, sources, stats);
   parallel_for(jobs.size(), threads, [&](std::size_t i) {
     name_written_words(jobs[i].diagnostics, jobs[i].files, kernels[jobs[i].kernel].dialect,
                        sources);
   });
-  for (const BakeJob& job : jobs) stats.left_out += !job.left_out.empty();
+  for (BakeJob& job : jobs) {
+    job.second = nullptr;  // it ends here
+    stats.left_out += !job.left_out.empty();
+    if (job.blob == nullptr || job.blob->compiler.empty()) continue;
+    ++stats.by_second;
+    stats.second_version = job.blob->compiler;
+  }
   return jobs;
 }
 

@@ -9,6 +9,8 @@
 #include "bake_load.hpp"
 #include "blob.hpp"
 #include "cache.hpp"
+#include "newer_extensions.hpp"
+#include "second_compiler.hpp"
 
 namespace spirkiln::gen {
 
@@ -21,13 +23,18 @@ struct BakeJob {
   std::string key;
   std::vector<Diagnostic> diagnostics;
   bool ok = false;
+  std::vector<RequiredExtension> newer;    // required ones that what is linked in does not know
+  const SecondCompiler* second = nullptr;  // who compiles it; null: what is linked in
   std::string left_out;  // why no variant is made of it, though nothing is wrong with it
   std::shared_ptr<const Blob> blob;
 };
 
-// In the order of the kernels and their variants. Counts texts, hits and compilations.
-std::vector<BakeJob> compile_all(const std::vector<BakeKernel>& kernels, unsigned threads,
-                                 const Cache& cache, SourceStore& sources, BakeStats& stats);
+// In the order of the kernels and their variants. Counts texts, hits and compilations. Errors: a
+// second compiler that is needed and does not work (`second` is its folder).
+Result<std::vector<BakeJob>> compile_all(const std::vector<BakeKernel>& kernels, unsigned threads,
+                                         const Cache& cache,
+                                         const std::optional<std::filesystem::path>& second,
+                                         SourceStore& sources, BakeStats& stats);
 
 // Says what the compiler said, once for all variants that share it. Returns the number of kernels
 // with an error.

@@ -14,6 +14,7 @@ namespace spirkiln::gen {
 struct Blob {
   std::vector<std::uint32_t> words;  // stripped, canonical, validated
   std::uint32_t vulkan_version = 0;
+  std::string compiler;  // the second one's version, where it compiled this; else empty
   Reflection reflection;
 };
 

@@ -9,6 +9,7 @@ namespace spirkiln::gen {
 
 void put_blob(std::string& out, const Blob& blob) {
   put_number(out, blob.vulkan_version);
+  put_string(out, blob.compiler);
   put_number(out, static_cast<std::uint32_t>(blob.words.size()));
   out.append(reinterpret_cast<const char*>(blob.words.data()), blob.words.size() * 4);
   put_number(out, static_cast<std::uint32_t>(blob.reflection.specs.size()));
@@ -22,11 +23,13 @@ std::shared_ptr<const Blob> take_blob(ByteReader& bytes) {
     return t.vulkan == blob->vulkan_version;
   });
   if (target == std::end(kTargets)) return nullptr;
+  blob->compiler = bytes.string();
   const std::string_view words = bytes.take(std::size_t{4} * bytes.number());
   if (!bytes.ok()) return nullptr;
   blob->words.resize(words.size() / 4);
   std::copy(words.begin(), words.end(), reinterpret_cast<char*>(blob->words.data()));
-  if (!validate(blob->words, *target).ok()) return nullptr;
+  // What is linked in need not know what a second compiler made; its own validator saw it.
+  if (blob->compiler.empty() && !validate(blob->words, *target).ok()) return nullptr;
   auto reflection = reflect(blob->words);
   if (!reflection.ok()) return nullptr;
   blob->reflection = std::move(reflection).value();

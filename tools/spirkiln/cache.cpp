@@ -83,16 +83,21 @@ void Cache::trim(std::uintmax_t max_bytes) const {
   }
 }
 
-std::optional<fs::path> default_cache_folder() {
+std::optional<fs::path> cache_root() {
   const auto variable = [](const char* name) -> std::optional<fs::path> {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0') return std::nullopt;
     return fs::path(value);
   };
-  if (auto folder = variable("SPIRKILN_CACHE")) return *folder / "bake";
-  if (auto folder = variable("XDG_CACHE_HOME")) return *folder / "spirkiln" / "bake";
-  if (auto folder = variable("HOME")) return *folder / ".cache" / "spirkiln" / "bake";
+  if (auto folder = variable("SPIRKILN_CACHE")) return *folder;
+  if (auto folder = variable("XDG_CACHE_HOME")) return *folder / "spirkiln";
+  if (auto folder = variable("HOME")) return *folder / ".cache" / "spirkiln";
   return std::nullopt;
+}
+
+std::optional<fs::path> default_cache_folder() {
+  const auto root = cache_root();
+  return root ? std::optional(*root / "bake") : std::nullopt;
 }
 
 }  // namespace spirkiln::gen

@@ -31,8 +31,10 @@ class Cache {
 // 128 bits of XXH3 as 32 hexadecimal digits.
 std::string cache_key(std::string_view bytes);
 
-// $SPIRKILN_CACHE, else $XDG_CACHE_HOME/spirkiln/bake, else ~/.cache/spirkiln/bake; nothing
-// without a home.
+// $SPIRKILN_CACHE, else $XDG_CACHE_HOME/spirkiln, else ~/.cache/spirkiln; nothing without a home.
+std::optional<std::filesystem::path> cache_root();
+
+// The folder bake/ in it.
 std::optional<std::filesystem::path> default_cache_folder();
 
 }  // namespace spirkiln::gen

@@ -32,6 +32,14 @@ CLI::Option* add_include_folders(CLI::App& command, std::vector<std::string>& fo
       ->allow_extra_args(false);
 }
 
+CLI::Option* add_glslc(CLI::App& command, std::string& folder) {
+  return command.add_option(
+      "--glslc", folder,
+      "Folder of a second compiler, for extensions that the one that is linked in does not know:\n"
+      "bin/glslc, bin/spirv-opt, bin/spirv-val, bin/spirv-dis; or 'none' (default:\n"
+      "$SPIRKILN_GLSLC, else what scripts/fetch-glslc.sh fetched)");
+}
+
 void add_cache_options(CLI::App& command, CacheArguments& arguments) {
   auto* cache =
       command.add_option("--cache", arguments.folder,
@@ -46,6 +54,7 @@ void add_source_options(CLI::App& command, SourceArguments& arguments) {
                      "Folder with dialect/ and kernels/ (default: the nearest 'glsl' in or "
                      "above a manifest's folder)");
   add_include_folders(command, arguments.folders);
+  add_glslc(command, arguments.glslc);
   add_time_limit(command, arguments.time_limit);
 }
 
@@ -133,6 +142,7 @@ Command add_list(CLI::App& app) {
   command.add_option("--glsl", arguments->source.glsl, "As for bake")->needs(explain);
   add_include_folders(command, arguments->source.folders)->needs(explain);
   command.add_option("--cache", arguments->source.cache.folder, "As for bake")->needs(explain);
+  add_glslc(command, arguments->source.glslc)->needs(explain);
   return {&command, [arguments] { return run_list(*arguments); }};
 }
 
@@ -161,6 +171,7 @@ Command add_dump(CLI::App& app) {
   form->add_flag("--hlsl", arguments->as_hlsl, "HLSL, by SPIRV-Cross");
   form->add_flag("--reflect", arguments->as_reflection, "Bindings, constants and needs, as JSON");
   form->require_option(0, 1);
+  add_glslc(command, arguments->glslc);
   return {&command, [arguments] { return run_dump(*arguments); }};
 }
 
@@ -196,6 +207,7 @@ Command add_spirv(CLI::App& app) {
       ->check(CLI::IsMember({"none", "performance", "size"}))
       ->capture_default_str();
   command.add_option("--glsl", arguments->glsl, "Folder with dialect/");
+  add_glslc(command, arguments->glslc);
   add_time_limit(command, arguments->time_limit);
   return {&command, [arguments] { return run_spirv(*arguments); }};
 }

@@ -9,6 +9,7 @@
 #include "depfile.hpp"
 #include "kernel_object.hpp"
 #include "output_set.hpp"
+#include "second_compiler.hpp"
 
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
@@ -38,6 +39,9 @@ Result<BakeStats> compile_object(const ObjectOptions& options, const MessageCall
     std::vector<fs::path> inputs;
     for (const auto& file : sources.opened()) {
       if (file.exists) inputs.push_back(file.path);
+    }
+    if (stats.by_second != 0) {
+      for (fs::path& file : second_folder_files(*options.second)) inputs.push_back(std::move(file));
     }
     auto text = emit_depfile({options.output}, inputs);
     if (!text.ok()) return text.error();

@@ -59,7 +59,13 @@ Result<CompiledKernels> compile_kernels(const SourceOptions& options, const Cach
   if (!kernels.ok()) return kernels.error();
   compiled.kernels = std::move(kernels).value();
   BakeStats& stats = compiled.stats;
-  compiled.jobs = compile_all(compiled.kernels, thread_count(options.jobs), cache, sources, stats);
+  if (options.second) {
+    if (Status status = check_second_folder(*options.second); !status.ok()) return status.error();
+  }
+  auto jobs = compile_all(compiled.kernels, thread_count(options.jobs), cache, options.second,
+                          sources, stats);
+  if (!jobs.ok()) return jobs.error();
+  compiled.jobs = std::move(jobs).value();
   if (const std::size_t failed = report(compiled.kernels, compiled.jobs, message); failed != 0) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("{} of {} kernels failed; nothing was written", failed,

@@ -71,6 +71,28 @@ unsigned column_of(std::string_view line, std::string_view token) {
   return 0;
 }
 
+void add_glslang_message(std::vector<Diagnostic>& found, Diagnostic place, std::string_view message,
+                         SourceStore& sources) {
+  Diagnostic d = std::move(place);
+  message = trim(message);
+  // "'token' : text": the token may be empty, and may itself hold quotes.
+  const std::size_t split = message.find("' : ");
+  if (!d.file.empty() && message.starts_with('\'') && split != std::string_view::npos) {
+    const std::string_view token = message.substr(1, split - 1);
+    const std::string_view text = trim(message.substr(split + 4));
+    d.text = token.empty() ? tidy(text) : fmt::format("'{}': {}", token, tidy(text));
+    if (auto source = sources.find(d.file); source.ok() && *source) {
+      d.column = column_of(line_of((*source)->text, d.line), token);
+    }
+  } else {
+    d.text = tidy(message);
+  }
+  // A second error in one line follows from the first.
+  const bool follows = !found.empty() && found.back().severity == d.severity &&
+                       found.back().line == d.line && found.back().file == d.file && d.line != 0;
+  if (!d.text.empty() && !follows) found.push_back(std::move(d));
+}
+
 std::vector<Diagnostic> parse_glslang_log(std::string_view log, SourceStore& sources) {
   std::vector<Diagnostic> found;
   while (!log.empty()) {
@@ -88,27 +110,8 @@ std::vector<Diagnostic> parse_glslang_log(std::string_view log, SourceStore& sou
     }
     if (row.ends_with("compilation errors.  No code generated.")) continue;
     if (row.ends_with("compilation terminated")) continue;
-    if (split_position(row, d.file, d.line)) {
-      row = trim(row);
-      // "'token' : text": the token may be empty, and may itself hold quotes.
-      const std::size_t split = row.find("' : ");
-      if (row.starts_with('\'') && split != std::string_view::npos) {
-        const std::string_view token = row.substr(1, split - 1);
-        const std::string_view text = trim(row.substr(split + 4));
-        d.text = token.empty() ? tidy(text) : fmt::format("'{}': {}", token, tidy(text));
-        if (auto source = sources.find(d.file); source.ok() && *source) {
-          d.column = column_of(line_of((*source)->text, d.line), token);
-        }
-      } else {
-        d.text = tidy(row);
-      }
-    } else {
-      d.text = tidy(row);
-    }
-    // A second error in one line follows from the first.
-    const bool follows = !found.empty() && found.back().severity == d.severity &&
-                         found.back().line == d.line && found.back().file == d.file && d.line != 0;
-    if (!d.text.empty() && !follows) found.push_back(std::move(d));
+    (void)split_position(row, d.file, d.line);
+    add_glslang_message(found, std::move(d), row, sources);
   }
   return found;
 }

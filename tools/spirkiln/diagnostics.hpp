@@ -23,6 +23,11 @@ struct Diagnostic {
 // token in the named line of the source.
 std::vector<Diagnostic> parse_glslang_log(std::string_view log, SourceStore& sources);
 
+// One message of glslang's, "'token' : text", behind those that were found before it. `place` has
+// its severity and, where there is one, file and line.
+void add_glslang_message(std::vector<Diagnostic>& found, Diagnostic place, std::string_view message,
+                         SourceStore& sources);
+
 // Where a token stands in a line, from 1; 0 where it does not.
 unsigned column_of(std::string_view line, std::string_view token);
 

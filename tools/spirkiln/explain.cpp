@@ -49,11 +49,13 @@ const Axis* axis_of(const ExplainedKernel& kernel, const std::string& macro) {
 }  // namespace
 
 std::string point_text(const Point& point) {
+  const std::string by =
+      point.compiler.empty() ? "" : fmt::format(" (compiled by {})", point.compiler);
   switch (point.fate) {
     case Fate::kKept:
-      return fmt::format("kept {}", point.variant);
+      return fmt::format("kept {}{}", point.variant, by);
     case Fate::kMerged:
-      return fmt::format("merged {} into {}", point.variant, point.detail);
+      return fmt::format("merged {} into {}{}", point.variant, point.detail, by);
     case Fate::kPruned:
       return fmt::format("pruned {} by {}", point.variant, point.detail);
     default:
@@ -102,9 +104,11 @@ std::string explain_json(const std::vector<ExplainedKernel>& kernels) {
     bool first = true;
     for (const Point& point : kernel.points) {
       const auto fate = kFates[static_cast<std::size_t>(point.fate)];
-      out += fmt::format("{}\n    {{\"variant\": {}, \"fate\": \"{}\", \"detail\": {}}}",
-                         first ? "" : ",", json_string(point.variant), fate,
-                         point.detail.empty() ? "null" : json_string(point.detail));
+      const auto text = [](const std::string& s) { return s.empty() ? "null" : json_string(s); };
+      out += fmt::format(
+          "{}\n    {{\"variant\": {}, \"fate\": \"{}\", \"detail\": {}, \"compiler\": {}}}",
+          first ? "" : ",", json_string(point.variant), fate, text(point.detail),
+          text(point.compiler));
       first = false;
     }
     out += "]}";

@@ -15,6 +15,7 @@ struct Point {
   std::string variant;
   Fate fate = Fate::kKept;
   std::string detail;  // the variant it was merged into, the rule that pruned it, what is missing
+  std::string compiler;  // the second one's version, where it compiled this; else empty
 };
 
 struct ExplainedKernel {
@@ -25,7 +26,7 @@ struct ExplainedKernel {
   std::vector<Point> points;
 };
 
-// "merged a_twice into a".
+// "merged a_twice into a", and who compiled it where that was the second compiler.
 std::string point_text(const Point& point);
 
 std::string explain_text(const std::vector<ExplainedKernel>& kernels);

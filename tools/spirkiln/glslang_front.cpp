@@ -7,6 +7,8 @@
 #include <glslang/SPIRV/GlslangToSpv.h>
 
 #include <algorithm>
+#include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -139,6 +141,17 @@ FrontResult compile(const std::string& text, const std::string& name, const Targ
   return result;
 }
 
+bool knows_extension(const std::string& name) {
+  static std::mutex mutex;
+  static std::map<std::string, bool> known;
+  const std::lock_guard lock(mutex);
+  if (const auto it = known.find(name); it != known.end()) return it->second;
+  SourceStore none;
+  const std::string text =
+      fmt::format("#version 450\n#extension {} : require\nvoid main() {{}}\n", name);
+  return known[name] = compile(text, name, kTargets[3], none).ok;
+}
+
 std::size_t lowest_target(std::string_view text) {
   std::size_t target = 0;
   for (std::size_t at = text.find("#extension "); at != std::string_view::npos;
@@ -152,6 +165,7 @@ std::size_t lowest_target(std::string_view text) {
         row.starts_with("GL_KHR_memory_scope_semantics")) {
       target = std::max<std::size_t>(target, 1);
     }
+    if (row.starts_with("GL_NV_cooperative_matrix2")) target = 3;  // SPIR-V 1.6
   }
   return target;
 }

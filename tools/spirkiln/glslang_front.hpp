@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,6 +43,12 @@ FrontResult preprocess(const PreprocessInput& input, SourceStore& sources);
 // `text` from preprocess().
 FrontResult compile(const std::string& text, const std::string& name, const Target& target,
                     SourceStore& sources);
+
+using CompileFunction = std::function<FrontResult(const std::string& text, const std::string& name,
+                                                  const Target& target, SourceStore& sources)>;
+
+// Whether this glslang knows the extension.
+bool knows_extension(const std::string& name);
 
 // The lowest target for the extensions that the expanded text asks for: an index of kTargets.
 std::size_t lowest_target(std::string_view preprocessed);

@@ -293,7 +293,8 @@ bool has_stray_constant(const FrontResult& result) {
 
 // What a 16-bit float is made of goes through a function of the dialect, so that it is no constant.
 FrontResult without_stray_constants(const std::string& text, const std::string& name,
-                                    const Target& target, SourceStore& sources) {
+                                    const Target& target, SourceStore& sources,
+                                    const CompileFunction& compile) {
   TokenText pieces(text);
   for (std::size_t i = pieces.size(); i-- > 0;) {
     const std::string_view function = pieces[i] == "float16_t" ? "spk_afp"
@@ -315,7 +316,7 @@ bool has_half_types(const std::string& text) {
 
 // `text` becomes what was compiled.
 FrontResult compile_converted(std::string& text, const std::string& name, const Target& target,
-                              SourceStore& sources) {
+                              SourceStore& sources, const CompileFunction& compile) {
   FrontResult first = compile(text, name, target, sources);
   if ((first.ok && !has_stray_double(first, text)) || !has_half_types(text)) return first;
   Repair repair(text);
@@ -340,11 +341,12 @@ FrontResult compile_converted(std::string& text, const std::string& name, const 
 }  // namespace
 
 FrontResult compile_with_repair(const std::string& text, const std::string& name,
-                                const Target& target, SourceStore& sources) {
+                                const Target& target, SourceStore& sources,
+                                const CompileFunction& compile) {
   std::string now = text;
-  FrontResult result = compile_converted(now, name, target, sources);
+  FrontResult result = compile_converted(now, name, target, sources, compile);
   if (!has_half_types(text) || !has_stray_constant(result)) return result;
-  FrontResult other = without_stray_constants(now, name, target, sources);
+  FrontResult other = without_stray_constants(now, name, target, sources, compile);
   return other.ok && !has_stray_constant(other) ? other : result;
 }
 

@@ -10,9 +10,10 @@
 
 namespace spirkiln::gen {
 
-// compile(), and again with one conversion more as long as the first error is about a 16-bit float
+// `compile`, and again with one conversion more as long as the first error is about a 16-bit float
 // and another number. A text without 16-bit floats, or right as it is, compiles as it stands.
 FrontResult compile_with_repair(const std::string& text, const std::string& name,
-                                const Target& target, SourceStore& sources);
+                                const Target& target, SourceStore& sources,
+                                const CompileFunction& compile);
 
 }  // namespace spirkiln::gen

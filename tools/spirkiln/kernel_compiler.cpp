@@ -52,8 +52,10 @@ std::string program_fingerprint() {
 }
 
 std::string compile_key(const CompileRequest& request) {
-  std::string bytes = fmt::format("{}\n{}\n{}\n", program_fingerprint(),
-                                  static_cast<int>(request.optimise), target_index(request));
+  std::string bytes =
+      fmt::format("{}\n{}\n{}\n{}\n", program_fingerprint(),
+                  request.second != nullptr ? request.second->fingerprint() : std::string(),
+                  static_cast<int>(request.optimise), target_index(request));
   std::string_view text = request.text;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -78,7 +80,9 @@ CompileOutcome compile_kernel(const CompileRequest& request, const std::string& 
     if (outcome.from_cache) return outcome;
   }
   const WorkScope scope(request.name);
-  FrontResult front = compile_with_repair(request.text, request.name, target, sources);
+  const SecondCompiler* second = request.second;
+  FrontResult front =
+      compile_with_repair(request.text, request.name, target, sources, front_end(second));
   outcome.diagnostics = std::move(front.diagnostics);
   if (!front.ok) return outcome;
 
@@ -86,17 +90,20 @@ CompileOutcome compile_kernel(const CompileRequest& request, const std::string& 
     outcome.diagnostics.push_back(stage_error(request, stage, text));
     return outcome;
   };
-  auto optimised = optimise(front.words, request.optimise, target);
+  auto optimised = second != nullptr ? second->optimise(front.words, request.optimise, target)
+                                     : optimise(front.words, request.optimise, target);
   if (!optimised.ok()) return fail("optimising failed", optimised.error().message);
   const auto names = spec_names(*optimised);
 
   auto blob = std::make_shared<Blob>();
   blob->vulkan_version = target.vulkan;
-  auto stripped = strip(*optimised, target);
+  if (second != nullptr) blob->compiler = second->version();
+  auto stripped = second != nullptr ? second->strip(*optimised, target) : strip(*optimised, target);
   if (!stripped.ok()) return fail("stripping failed", stripped.error().message);
   auto canonical = canonical_ids(*stripped);
   blob->words = canonical ? *std::move(canonical) : std::move(stripped).value();
-  const Status valid = validate(blob->words, target);
+  const Status valid =
+      second != nullptr ? second->validate(blob->words, target) : validate(blob->words, target);
   if (!valid.ok()) return fail("the module is not valid", valid.error().message);
   auto reflection = reflect(blob->words);
   if (!reflection.ok()) return fail("this kernel fits no table", reflection.error().message);

@@ -11,6 +11,7 @@
 #include "cache.hpp"
 #include "glslang_front.hpp"
 #include "manifest.hpp"
+#include "second_compiler.hpp"
 
 namespace spirkiln::gen {
 
@@ -19,6 +20,7 @@ struct CompileRequest {
   const std::string& name;  // the kernel's path, for messages
   Optimise optimise;
   VulkanTarget target;  // at least this
+  const SecondCompiler* second = nullptr;  // who compiles; null: what is linked in
 };
 
 struct CompileOutcome {
@@ -27,8 +29,8 @@ struct CompileOutcome {
   std::vector<Diagnostic> diagnostics;
 };
 
-// Covers the program, the options and the tokens of the text: not its comments, blank lines
-// or line numbers, which leave no trace in a stripped module.
+// Covers the program, the second compiler where it compiles, the options and the tokens of the
+// text: not its comments, blank lines or line numbers, which leave no trace in a stripped module.
 std::string compile_key(const CompileRequest& request);
 
 CompileOutcome compile_kernel(const CompileRequest& request, const std::string& key,

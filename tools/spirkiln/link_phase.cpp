@@ -35,6 +35,21 @@ Status check_variant_names(const std::vector<PackKernel>& kernels) {
   return Ok{};
 }
 
+// What the table says of its makers.
+std::string made_by(const std::vector<PackKernel>& kernels) {
+  std::map<std::string, std::size_t> others;
+  for (const PackKernel& kernel : kernels) {
+    for (const auto& blob : kernel.blobs) {
+      if (!blob->compiler.empty()) ++others[blob->compiler];
+    }
+  }
+  std::string text = tool_versions();
+  for (const auto& [compiler, count] : others) {
+    text += fmt::format("; {} variants by {}", count, compiler);
+  }
+  return text;
+}
+
 }  // namespace
 
 Status check_table_name(const std::string& name) {
@@ -54,10 +69,11 @@ Result<LinkedTable> link_kernels(const std::string& name, std::vector<PackKernel
             [](const PackKernel& a, const PackKernel& b) { return a.name < b.name; });
   if (linked.kernels.empty()) {
     return Error{ErrorCode::kUnsupported,
-                 "every variant was left out for want of a compiler; nothing was written"};
+                 "every variant was left out for want of a compiler; nothing was written "
+                 "(scripts/fetch-glslc.sh fetches a newer one, --glslc names another)"};
   }
   if (Status status = check_variant_names(linked.kernels); !status.ok()) return status.error();
-  auto table = pack_table(name, tool_versions(), linked.kernels, threads, cache);
+  auto table = pack_table(name, made_by(linked.kernels), linked.kernels, threads, cache);
   if (!table.ok()) return table.error();
   linked.table = std::move(table).value();
   return linked;

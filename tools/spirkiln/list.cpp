@@ -6,6 +6,7 @@
 #include <spirv/unified1/spirv.hpp>
 
 #include "json_text.hpp"
+#include "newer_spirv.hpp"
 
 namespace spirkiln::gen {
 namespace {
@@ -111,7 +112,13 @@ std::string capability_name(std::uint32_t capability) {
       return "StorageImageWriteWithoutFormat";
     case spv::CapabilityStorageImageExtendedFormats:
       return "StorageImageExtendedFormats";
-    case 6022:
+    case kCapabilityBFloat16TypeKhr:
+      return "BFloat16TypeKHR";
+    case kCapabilityBFloat16DotProductKhr:
+      return "BFloat16DotProductKHR";
+    case kCapabilityBFloat16CooperativeMatrixKhr:
+      return "BFloat16CooperativeMatrixKHR";
+    case kCapabilityCooperativeMatrixKhr:
       return "CooperativeMatrixKHR";
     default:
       return fmt::format("{}", capability);

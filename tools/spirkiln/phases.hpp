@@ -18,6 +18,9 @@ struct SourceOptions {
   std::optional<std::filesystem::path> cache;  // nothing: no cache
   std::optional<std::filesystem::path> glsl;  // folder with dialect/ and kernels/; else searched
   std::vector<std::filesystem::path> include_folders;
+  // Folder of a second compiler (second_compiler.hpp) for variants that need an extension which the
+  // one that is linked in does not know; nothing: they are left out.
+  std::optional<std::filesystem::path> second;
   unsigned jobs = 0;  // 0: one a processor
 };
 
@@ -32,6 +35,8 @@ struct BakeStats {
   std::size_t texts = 0;  // distinct expanded texts
   std::size_t cache_hits = 0;  // of those
   std::size_t compiled = 0;  // of those
+  std::size_t by_second = 0;  // variants that the second compiler made, now or for the cache
+  std::string second_version;  // of it, where it made any
   std::size_t unique_blobs = 0;
   std::uint64_t raw_bytes = 0;
   std::uint64_t unique_bytes = 0;

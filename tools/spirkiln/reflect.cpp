@@ -6,13 +6,11 @@
 #include <algorithm>
 #include <spirv/unified1/spirv.hpp>
 
+#include "newer_spirv.hpp"
 #include "spirv_module.hpp"
 
 namespace spirkiln::gen {
 namespace {
-
-// Not in the SPIRV-Headers of Debian 12.
-constexpr std::uint32_t kCapabilityCooperativeMatrixKhr = 6022;
 
 Error refuse(std::string text) { return Error{ErrorCode::kUnsupported, std::move(text)}; }
 

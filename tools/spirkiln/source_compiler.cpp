@@ -11,23 +11,16 @@
 #include "forms.hpp"
 #include "half_repair.hpp"
 #include "macro_check.hpp"
+#include "newer_extensions.hpp"
 #include "parallel.hpp"
 #include "raw_access.hpp"
+#include "second_compiler.hpp"
 #include "spirv_tools.hpp"
 #include "word_errors.hpp"
 
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
 namespace {
-
-// Whether the compiler that is linked in knows the type that bf16s is made of.
-bool knows_bfloat16(SourceStore& sources) {
-  static const bool known = [&] {
-    const std::string text = "#version 450\n#extension GL_EXT_bfloat16 : require\nvoid main() {}\n";
-    return compile(text, "bfloat16", kTargets[0], sources).ok;
-  }();
-  return known;
-}
 
 std::optional<std::string> check_define(const std::string& name, const std::string& value,
                                         const Form& form) {
@@ -42,6 +35,34 @@ std::optional<std::string> check_define(const std::string& name, const std::stri
     }
     return fmt::format("'{}': no such macro; the nearest is '{}'", name,
                        nearest_dialect_macro(name));
+  }
+  return std::nullopt;
+}
+
+// What only the second compiler can compile is its; `second` stays null for what is linked in. The
+// error: an extension that neither knows, or a second compiler that does not work.
+std::optional<Diagnostic> choose_compiler(const SourceRequest& request, const std::string& name,
+                                          std::string_view expanded, SourceStore& sources,
+                                          std::shared_ptr<const SecondCompiler>& second) {
+  for (const RequiredExtension& extension : required_newer(expanded)) {
+    if (knows_extension(extension.name)) continue;
+    if (request.second && second == nullptr) {
+      auto opened = SecondCompiler::open(*request.second);
+      if (!opened.ok()) return Diagnostic{Severity::kError, name, 0, 0, opened.error().message};
+      second = std::move(opened).value();
+    }
+    if (second != nullptr && second->knows(extension.name)) continue;
+    const std::string nobody =
+        second == nullptr
+            ? glslang_version() + " does not know"
+            : fmt::format("neither {} nor {} knows", glslang_version(), second->version());
+    if (request.form == "bf16s" && extension.name == "GL_EXT_bfloat16") {
+      return Diagnostic{Severity::kError, name, 0, 0,
+                        fmt::format("variant bf16s needs {}, which {}", extension.name, nobody)};
+    }
+    Diagnostic d = place_of(extension, expanded, name, sources);
+    d.text = fmt::format("'{}': {} this extension", extension.name, nobody);
+    return d;
   }
   return std::nullopt;
 }
@@ -62,11 +83,6 @@ SourceOutcome compile_here(const SourceRequest& request, SourceStore& sources) {
   if (!form) {
     return fail(fmt::format("profile {} has no variant '{}'; it has {}", request.profile,
                             request.form, fmt::join(names, ", ")));
-  }
-  if (request.form == "bf16s" && !knows_bfloat16(sources)) {
-    return fail(
-        fmt::format("variant bf16s needs a compiler that knows GL_EXT_bfloat16; {} does not",
-                    glslang_version()));
   }
   Variant variant;
   variant.name = request.form;
@@ -107,11 +123,17 @@ SourceOutcome compile_here(const SourceRequest& request, SourceStore& sources) {
     }
   }
   if (!front.ok || !own.empty()) return out;
+  std::shared_ptr<const SecondCompiler> opened;
+  if (auto error = choose_compiler(request, name, front.text, sources, opened)) {
+    out.diagnostics.push_back(*std::move(error));
+    return out;
+  }
+  const SecondCompiler* second = opened.get();
 
   const std::size_t asked =
       request.target == VulkanTarget::kAuto ? 0 : static_cast<std::size_t>(request.target) - 1;
   const Target& target = kTargets[std::max(asked, lowest_target(front.text))];
-  FrontResult compiled = compile_with_repair(front.text, name, target, sources);
+  FrontResult compiled = compile_with_repair(front.text, name, target, sources, front_end(second));
   name_written_words(compiled.diagnostics, front.included, dialect, sources);
   for (Diagnostic& d : compiled.diagnostics) {
     if (std::find(out.diagnostics.begin(), out.diagnostics.end(), d) == out.diagnostics.end()) {
@@ -119,9 +141,12 @@ SourceOutcome compile_here(const SourceRequest& request, SourceStore& sources) {
     }
   }
   if (!compiled.ok) return out;
-  auto words = optimise(compiled.words, request.optimise, target);
+  auto words = second != nullptr ? second->optimise(compiled.words, request.optimise, target)
+                                 : optimise(compiled.words, request.optimise, target);
   if (!words.ok()) return fail("optimising failed: " + words.error().message);
-  if (const Status valid = validate(*words, target); !valid.ok()) {
+  const Status valid =
+      second != nullptr ? second->validate(*words, target) : validate(*words, target);
+  if (!valid.ok()) {
     return fail("the module is not valid: " + valid.error().message);
   }
   out.words = std::move(words).value();

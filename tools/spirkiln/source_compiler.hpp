@@ -26,6 +26,7 @@ struct SourceRequest {
   Optimise optimise = Optimise::kNone;
   std::filesystem::path glsl;                              // the folder that holds dialect/
   std::vector<std::filesystem::path> include_folders;
+  std::optional<std::filesystem::path> second;             // as BakeOptions::second
 };
 
 struct SourceOutcome {

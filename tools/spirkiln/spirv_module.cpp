@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <spirv/unified1/spirv.hpp>
 
+#include "newer_spirv.hpp"
+
 namespace spirkiln::gen {
 namespace {
 
@@ -56,6 +58,9 @@ std::size_t least_operands(std::uint32_t op) {
     case spv::OpVariable:
     case spv::OpEntryPoint:
       return 3;
+    // Type of the elements, scope, rows, columns and use.
+    case kOpTypeCooperativeMatrixKhr:
+      return 6;
     case spv::OpTypeImage:
       return 8;
     default:
@@ -79,6 +84,7 @@ int result_operand(std::uint32_t op) {
     case spv::OpTypeRuntimeArray:
     case spv::OpTypeStruct:
     case spv::OpTypePointer:
+    case kOpTypeCooperativeMatrixKhr:
       return 0;
     case spv::OpConstantTrue:
     case spv::OpConstantFalse:

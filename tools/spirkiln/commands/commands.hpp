@@ -27,6 +27,7 @@ struct StatsArguments {
 struct SourceArguments {
   CacheArguments cache;
   std::string glsl;
+  std::string glslc;
   std::vector<std::string> folders;
   unsigned time_limit = 120;  // seconds
 };
@@ -77,6 +78,7 @@ int run_axes(const AxesArguments& arguments);
 struct DumpArguments {
   std::string table;
   std::string variant;
+  std::string glslc;
   std::string spirv;
   bool as_asm = false;
   bool as_glsl = false;
@@ -95,6 +97,7 @@ struct SpirvArguments {
   std::string local_size;
   std::string optimise = "none";
   std::string glsl;
+  std::string glslc;
   std::vector<std::string> defines;
   std::vector<std::string> folders;
   unsigned time_limit = 120;  // seconds

@@ -6,9 +6,30 @@
 #include "cross.hpp"
 #include "files.hpp"
 #include "list.hpp"
+#include "second_compiler.hpp"
 #include "spirv_tools.hpp"
 
 namespace spirkiln::gen {
+namespace {
+
+// A module that the SPIRV-Tools which are linked in do not know is the second compiler's.
+Result<std::string> disassemble_by(const std::vector<std::uint32_t>& words,
+                                   const std::string& glslc) {
+  auto text = disassemble(words);
+  if (text.ok()) return text;
+  const auto folder = second_folder(glslc);
+  if (!folder) {
+    return Error{text.error().code,
+                 fmt::format("{} does not know this module ({}); scripts/fetch-glslc.sh fetches a "
+                             "newer one, --glslc names another",
+                             spirv_tools_version(), text.error().message)};
+  }
+  auto second = SecondCompiler::open(*folder);
+  if (!second.ok()) return second.error();
+  return (*second)->disassemble(words);
+}
+
+}  // namespace
 
 int run_dump(const DumpArguments& arguments) {
   const auto table = Table::from_file(arguments.table);
@@ -37,7 +58,7 @@ int run_dump(const DumpArguments& arguments) {
                                           arguments.as_glsl  ? Language::kGlsl
                                           : arguments.as_msl ? Language::kMsl
                                                              : Language::kHlsl)
-                          : disassemble(*words);
+                          : disassemble_by(*words, arguments.glslc);
   if (!text.ok()) return fail_here(text.error());
   return write_stdout(*text);
 }

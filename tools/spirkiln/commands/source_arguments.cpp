@@ -2,6 +2,7 @@
 #include "source_arguments.hpp"
 
 #include "cache.hpp"
+#include "second_compiler.hpp"
 
 namespace spirkiln::gen {
 
@@ -19,6 +20,7 @@ EmbedForm embed_form(std::string_view text) {
 void fill(SourceOptions& options, const SourceArguments& arguments) {
   options.cache = cache_folder(arguments.cache);
   if (!arguments.glsl.empty()) options.glsl = arguments.glsl;
+  options.second = second_folder(arguments.glslc);
   options.include_folders.assign(arguments.folders.begin(), arguments.folders.end());
 }
 

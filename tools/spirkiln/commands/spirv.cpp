@@ -7,6 +7,7 @@
 
 #include "commands.hpp"
 #include "console.hpp"
+#include "second_compiler.hpp"
 #include "source_arguments.hpp"
 #include "source_compiler.hpp"
 #include "watchdog.hpp"
@@ -58,6 +59,7 @@ int run_spirv(const SpirvArguments& arguments) {
                                            : std::optional<fs::path>(arguments.glsl);
   if (!glsl) return fail("the dialect's folder 'glsl' was not found; name it with --glsl");
   request.glsl = *glsl;
+  request.second = second_folder(arguments.glslc);
   SourceStore sources;
   auto source = sources.load(arguments.file);
   if (!source.ok()) return fail(source.error());

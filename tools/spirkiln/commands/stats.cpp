@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "console.hpp"
+#include "json_text.hpp"
 
 namespace spirkiln::gen {
 namespace {
@@ -12,11 +13,13 @@ std::string json_text(const BakeStats& s, double seconds) {
   return fmt::format(
       "{{\"up_to_date\": {}, \"manifests\": {}, \"kernels\": {}, \"variants\": {}, "
       "\"pruned\": {}, \"left_out\": {}, \"texts\": {}, \"cache_hits\": {}, \"compiled\": {}, "
-      "\"unique_blobs\": {}, \"raw_bytes\": {}, \"unique_bytes\": {}, \"packed_bytes\": {}, "
+      "\"by_second\": {}, \"second\": {}, \"unique_blobs\": {}, \"raw_bytes\": {}, "
+      "\"unique_bytes\": {}, \"packed_bytes\": {}, "
       "\"table_bytes\": {}, \"object_bytes\": {}, \"seconds\": {:.3f}}}\n",
       s.up_to_date, s.manifests, s.kernels, s.variants, s.pruned, s.left_out, s.texts, s.cache_hits,
-      s.compiled, s.unique_blobs, s.raw_bytes, s.unique_bytes, s.packed_bytes, s.table_bytes,
-      s.object_bytes, seconds);
+      s.compiled, s.by_second, s.by_second == 0 ? "null" : json_string(s.second_version),
+      s.unique_blobs, s.raw_bytes, s.unique_bytes, s.packed_bytes, s.table_bytes, s.object_bytes,
+      seconds);
 }
 
 }  // namespace
@@ -33,6 +36,9 @@ int print_stats(const StatsArguments& arguments, const BakeStats& s, const Stopw
                         s.left_out == 0 ? "" : fmt::format(", {} left out", s.left_out));
     text += fmt::format("{} distinct texts: {} from the cache, {} compiled\n", s.texts,
                         s.cache_hits, s.compiled);
+    if (s.by_second != 0) {
+      text += fmt::format("{} variants by {}\n", s.by_second, s.second_version);
+    }
   } else {
     text += fmt::format("{} kernels, {} variants\n", s.kernels, s.variants);
   }
