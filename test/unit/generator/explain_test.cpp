@@ -79,7 +79,7 @@ TEST_CASE("explain: each point of the product has one fate", "[explain]") {
   CHECK(count[gen::Fate::kMerged] == 6);
   REQUIRE(messages.size() == 1);
   CHECK_THAT(messages[0],
-             ContainsSubstring("k.comp:3:1: warning: 'GL_NV_cooperative_vector': left out, "));
+             ContainsSubstring("k.comp:3:12: warning: 'GL_NV_cooperative_vector': left out, "));
   CHECK_THAT(messages[0], ContainsSubstring("\n  in 12 of 24 variants of k: "));
   // No output was written.
   CHECK_FALSE(p.exists("out"));
@@ -101,7 +101,7 @@ TEST_CASE("explain: the macros that a kernel tests", "[explain]") {
   CHECK_THAT(text, ContainsSubstring("  does not test ncnn_vendorID, which is enumerated\n"));
   const std::string json = gen::explain_json(*kernels);
   CHECK_THAT(json, ContainsSubstring("{\"variant\": \"k_unused\", \"fate\": \"merged\", "
-                                     "\"detail\": \"k\"}"));
+                                     "\"detail\": \"k\", \"compiler\": null}"));
   CHECK_THAT(json,
              ContainsSubstring("{\"name\": \"ncnn_subgroupSize\", \"conditions\": [\"== 4\"], "
                                "\"values\": [0, 4], \"file\": \"" +
