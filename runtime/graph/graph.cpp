@@ -125,8 +125,13 @@ Result<std::shared_ptr<Graph::State>> Graph::State::create(const Device& device,
 
   auto state = std::make_shared<State>(device, model, *std::move(table));
   state->options = options;
-  const char* profile = std::getenv("SPIRKILN_PROFILE");
-  state->profile = profile != nullptr && *profile != '\0' && std::strcmp(profile, "0") != 0;
+  if (const char* profile = std::getenv("SPIRKILN_PROFILE"); profile != nullptr && *profile) {
+    state->profile = std::strcmp(profile, "1") == 0;
+    if (!state->profile && std::strcmp(profile, "0") != 0) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "SPIRKILN_PROFILE is '" + std::string(profile) + "'; expected 0 or 1"};
+    }
+  }
   state->forms = *std::move(forms);
   state->executor = *std::move(executor);
   state->plans.set_capacity(std::max<std::size_t>(options.max_plans, 1));

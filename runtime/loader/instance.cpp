@@ -62,6 +62,13 @@ bool validation_in_environment() {
 
 Result<std::shared_ptr<Instance>> Instance::create(bool validation,
                                                    const MessageCallback& message) {
+  if (const char* text = std::getenv("SPIRKILN_VALIDATION")) {
+    const std::string_view value = text;
+    if (!value.empty() && value != "0" && value != "1" && value != "gpu") {
+      return Error{ErrorCode::kInvalidArgument,
+                   "SPIRKILN_VALIDATION is '" + std::string(value) + "'; expected 0, 1 or gpu"};
+    }
+  }
   auto library = VulkanLibrary::open(vulkan_library_names());
   if (!library) return std::move(library).error();
   std::shared_ptr<Instance> self(new Instance());

@@ -19,7 +19,8 @@ struct MessageSink {
 
 class Instance {
  public:
-  // Errors: kNoVulkan (no library, no layer where validation is asked for), kVulkan.
+  // Errors: kNoVulkan (no library, no layer where validation is asked for), kVulkan,
+  // kInvalidArgument (a value of $SPIRKILN_VALIDATION).
   static Result<std::shared_ptr<Instance>> create(bool validation, const MessageCallback& message);
   ~Instance();
   Instance(const Instance&) = delete;
@@ -44,7 +45,8 @@ class Instance {
   std::uint32_t api_version_ = VK_API_VERSION_1_0;
 };
 
-// True for "1", "gpu" ... in $SPIRKILN_VALIDATION (anything but empty and "0").
+// True for "1" and "gpu" in $SPIRKILN_VALIDATION; Instance::create() refuses what is neither of
+// them nor "0".
 bool validation_in_environment();
 
 }  // namespace spirkiln

@@ -4,9 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <exception>
 
+#include "cli_helpers.hpp"
 #include "graph_bench.hpp"
+#include "program.hpp"
 
 namespace {
 
@@ -14,7 +15,11 @@ using namespace spirkiln;
 using namespace spirkiln::bench;
 
 void say(Severity severity, std::string_view text) {
-  if (severity == Severity::kInfo) return;
+  // What $SPIRKILN_PROFILE asks for, and nothing else of the runtime's small talk.
+  if (severity == Severity::kInfo) {
+    if (text.starts_with("profile ")) fmt::print(stderr, "spirkiln-bench: {}\n", text);
+    return;
+  }
   fmt::print(stderr, "spirkiln-bench: {}: {}\n", severity == Severity::kError ? "error" : "warning",
              text);
 }
@@ -74,7 +79,7 @@ int run(int argc, char** argv) {
   options.variants = {"fp32", "fp16p", "fp16pa", "fp16s", "fp16sa"};
   CLI::App* graph = app.add_subcommand(
       "graph", "one graph at one shape in several forms, interleaved; results against the first");
-  graph->add_option("PACK", options.pack)->required();
+  graph->add_option("PACK", options.pack, "the packed graph")->required()->check(tool::not_empty());
   graph->add_option("--shape", shape, "NxHxW of the pictures")->required();
   graph->add_option("--variant", options.variants, "forms to run (all five of buffers without)")
       ->check(CLI::IsMember(variant_names()));
@@ -84,11 +89,11 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(0, 60000));
   graph->add_option("--seed", options.seed, "of the picture");
   graph->add_option("--device", device_text, "part of the device's name");
-  graph->add_flag("--json", as_json);
+  graph->add_flag("--json", as_json, "the same figures as one JSON object");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);
+    if (e.get_exit_code() == 0) return tool::print_help(app, e);
     return fail(fmt::format("{}\nTry spirkiln-bench --help.", e.what()), 2);
   }
   if (!parse_shape(shape, options)) {
@@ -113,11 +118,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "spirkiln-bench: error: %s\n", e.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return tool::run_program("spirkiln-bench", run, argc, argv); }

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <exception>
 
+#include "cli_helpers.hpp"
 #include "graph/plan.hpp"
+#include "program.hpp"
 #include "report.hpp"
+#include "shown.hpp"
 
 namespace {
 
@@ -61,12 +61,12 @@ int run(const Arguments& arguments) {
   }
   if (reports.size() != arguments.devices.size()) return 1;
   const auto table = arguments.table.empty() ? open_table() : Table::from_file(arguments.table);
-  if (!table) return fail(table.error().message);
+  if (!table) return fail(tool::with_shown(table.error().message, arguments.table));
 
   std::size_t checks = 0, failures = 0;
   for (const std::string& path : arguments.graphs) {
     const auto model = Model::open(path);
-    if (!model) return fail(model.error().message);
+    if (!model) return fail(tool::with_shown(model.error().message, path));
     std::vector<InputShape> graph_shapes = shapes;
     if (graph_shapes.empty()) {
       auto usual = usual_shapes(*model->state());
@@ -76,16 +76,14 @@ int run(const Arguments& arguments) {
     for (DeviceReport& report : reports) {
       auto graph =
           check_graph(*model->state(), graph_shapes, *table, report.device.caps, arguments.variant);
-      if (!graph) return fail(path + ": " + graph.error().message);
+      if (!graph) return fail(tool::shown(path) + ": " + graph.error().message);
       ++checks;
       failures += graph->ok() ? 0 : 1;
       report.graphs.push_back(*std::move(graph));
     }
   }
   const std::string text = arguments.json ? report_json(reports) : report_text(reports);
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    return fail(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
-  }
+  tool::print(text);
   if (failures != 0) {
     return fail(fmt::format("{} of {} (graphs on devices) cannot run", failures, checks));
   }
@@ -105,9 +103,11 @@ int main_of(int argc, char** argv) {
       "  spirkiln check --device my-phone.toml --graph det.spkm --shape 1x640x960 --json");
   app.add_option("--device", arguments.devices, "Device profiles")
       ->required()
+      ->check(tool::not_empty())
       ->type_name("FILE.toml...");
   app.add_option("--graph", arguments.graphs, "Packed graphs")
       ->required()
+      ->check(tool::not_empty())
       ->type_name("PACK.spkm...");
   app.add_option("--shape", arguments.shapes,
                  "Pictures x height x width (default: the usual shapes that a graph takes)")
@@ -122,7 +122,7 @@ int main_of(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);
+    if (e.get_exit_code() == 0) return tool::print_help(app, e);
     fmt::print(stderr, "spirkiln-check: error: {}\nTry 'spirkiln-check --help'.\n", e.what());
     return 2;
   }
@@ -131,12 +131,4 @@ int main_of(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  try {
-    return main_of(argc, argv);
-  } catch (const std::bad_alloc&) {
-    return fail("out of memory");
-  } catch (const std::exception& e) {
-    return fail(e.what());
-  }
-}
+int main(int argc, char** argv) { return tool::run_program("spirkiln-check", main_of, argc, argv); }

@@ -13,7 +13,9 @@
 
 #include "nearest_name.hpp"
 #include "profile_keys.hpp"
-#include "table/read_file.hpp"
+#include "read_file.hpp"
+#include "shown.hpp"
+#include "toml_depth.hpp"
 
 namespace spirkiln::check {
 namespace {
@@ -42,6 +44,13 @@ class Parser {
   Parser(std::string_view text, const std::string& path) : text_(text) { profile_.path = path; }
 
   Result<DeviceProfile> parse() {
+    if (const auto deep = tool::find_deep_key(text_)) {
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format("{}:{}:{}: error: a key of more than {} parts; those of a profile have "
+                      "at most two",
+                      tool::shown(profile_.path), deep->line, deep->column, tool::kMaxKeyParts)};
+    }
     toml::table root;
     try {
       root = toml::parse(text_, profile_.path);
@@ -101,8 +110,8 @@ class Parser {
     });
     std::string text;
     const auto add = [&](std::uint32_t line, std::uint32_t column, const std::string& what) {
-      text += fmt::format("{}{}:{}:{}: error: {}", text.empty() ? "" : "\n", profile_.path, line,
-                          column, what);
+      text += fmt::format("{}{}:{}:{}: error: {}", text.empty() ? "" : "\n",
+                          tool::shown(profile_.path), line, column, what);
     };
     for (const Mistake& m : errors_) add(m.at.line, m.at.column, m.text);
     for (const std::string& what : errors_at_end_) add(1, 1, what);
@@ -373,9 +382,9 @@ Result<DeviceProfile> parse_profile(std::string_view text, const std::string& pa
 }
 
 Result<DeviceProfile> load_profile(const std::string& path) {
-  auto bytes = read_file(path, kMaxBytes);
+  auto bytes = tool::read_file(path, kMaxBytes);
   if (!bytes) return std::move(bytes).error();
-  return parse_profile({reinterpret_cast<const char*>(bytes->data()), bytes->size()}, path);
+  return parse_profile(*bytes, path);
 }
 
 }  // namespace spirkiln::check

@@ -2,11 +2,14 @@
 #include "model.hpp"
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <exception>
-#include <new>
+
+#include "cli_helpers.hpp"
+#include "output_set.hpp"
+#include "program.hpp"
+#include "shown.hpp"
 
 namespace {
 
@@ -18,21 +21,40 @@ int fail(const spirkiln::Error& error) {
   return 1;
 }
 
+// The libraries name a file as it is.
+spirkiln::Error named(spirkiln::Error error, const std::string& path) {
+  error.message = spirkiln::tool::with_shown(std::move(error.message), path);
+  return error;
+}
+
 int dump(const std::string& path, bool json) {
   const auto bytes = spirkiln::packer::read_pack(path);
-  if (!bytes) return fail(bytes.error());
+  if (!bytes) return fail(named(bytes.error(), path));
   const auto text =
       json ? spirkiln::packer::dump_json(*bytes) : spirkiln::packer::dump_text(*bytes);
-  if (!text) return fail({text.error().code, path + ": " + text.error().message});
-  std::fwrite(text->data(), 1, text->size(), stdout);
-  return std::fflush(stdout) == 0 ? 0 : 1;
+  if (!text) return fail(named({text.error().code, path + ": " + text.error().message}, path));
+  spirkiln::tool::print(*text);
+  return 0;
 }
 
 int pack(const std::string& input, const std::string& output, const PackOptions& options,
          bool report, bool json) {
+  const bool to_stdout = output == "-";
+  if (!to_stdout) {
+    if (auto status = spirkiln::tool::check_output(output, false); !status) {
+      return fail(status.error());
+    }
+    if (auto status = spirkiln::tool::refuse_inputs({output}, {input}); !status) {
+      return fail(status.error());
+    }
+  }
   const auto packed = spirkiln::packer::pack_onnx_file(input, options);
-  if (!packed) return fail(packed.error());
-  if (const auto status = spirkiln::packer::write_file(output, packed->bytes); !status) {
+  if (!packed) return fail(named(packed.error(), input));
+  const std::string_view bytes(reinterpret_cast<const char*>(packed->bytes.data()),
+                               packed->bytes.size());
+  if (to_stdout) {
+    spirkiln::tool::print(bytes);
+  } else if (auto status = spirkiln::tool::write_file(output, bytes); !status) {
     return fail(status.error());
   }
   const PackReport& r = packed->report;
@@ -68,8 +90,11 @@ int run(int argc, char** argv) {
   std::vector<double> mean{0, 0, 0}, std_dev{1, 1, 1};
   PackOptions options;
   bool report = false, json = false, dump_json = false;
-  app.add_option("INPUT", input, "The ONNX file");
-  app.add_option("-o,--output", output, "Where the pack goes (it replaces a file of that name)");
+  app.add_option("INPUT", input, "The ONNX file")->check(spirkiln::tool::not_empty());
+  app.add_option("-o,--output", output,
+                 "Where the pack goes (it replaces a file of that name), or - for "
+                 "standard output")
+      ->check(spirkiln::tool::not_empty());
   app.add_option("--mean", mean, "Of the picture, 0 to 1, three numbers in stored order (BGR)")
       ->delimiter(',')
       ->expected(3)
@@ -83,14 +108,16 @@ int run(int argc, char** argv) {
   app.add_flag("--json", json, "The same as JSON");
 
   auto* dump_command = app.add_subcommand("dump", "Show what a pack holds");
-  dump_command->add_option("PACK", pack_path, "The pack")->required();
+  dump_command->add_option("PACK", pack_path, "The pack")
+      ->required()
+      ->check(spirkiln::tool::not_empty());
   dump_command->add_flag("--json", dump_json, "As JSON");
   app.require_subcommand(0, 1);
 
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {
-    return app.exit(e);
+    return spirkiln::tool::print_help(app, e);
   } catch (const CLI::ParseError& e) {
     fmt::print(stderr, "spirkiln-model: error: {} (see --help)\n", e.what());
     return 2;
@@ -99,6 +126,12 @@ int run(int argc, char** argv) {
   if (input.empty() || output.empty()) {
     fmt::print(stderr, "spirkiln-model: error: {} is missing (see --help)\n",
                input.empty() ? "the ONNX file" : "-o OUTPUT");
+    return 2;
+  }
+  if (output == "-" && (report || json)) {
+    fmt::print(stderr,
+               "spirkiln-model: error: the pack takes standard output (-o -), so --report and "
+               "--json have none (see --help)\n");
     return 2;
   }
   for (std::size_t c = 0; c < 3; ++c) {
@@ -111,11 +144,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::bad_alloc&) {
-    return fail({spirkiln::ErrorCode::kOutOfMemory, "not enough memory"});
-  } catch (const std::exception& e) {
-    return fail({spirkiln::ErrorCode::kUnsupported, e.what()});
-  }
+  return spirkiln::tool::run_program("spirkiln-model", run, argc, argv);
 }

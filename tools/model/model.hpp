@@ -53,7 +53,5 @@ Result<std::string> dump_json(const std::vector<std::uint8_t>& bytes);
 // The bytes of a pack's file, as far as its header is one. Errors name the file: kIo, kCorrupt,
 // kUnsupported.
 Result<std::vector<std::uint8_t>> read_pack(const std::string& path);
-// Writes a temporary file beside `path` and renames it: readers see the old file or the new one.
-Status write_file(const std::string& path, const std::vector<std::uint8_t>& bytes);
 
 }  // namespace spirkiln::packer

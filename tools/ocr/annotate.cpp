@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
-#include <system_error>
 #include <vector>
 
 #include "labels.hpp"
+#include "output_set.hpp"
+#include "shown.hpp"
 
 namespace spirkiln {
 namespace {
@@ -44,7 +44,8 @@ Status can_annotate(const std::string& path) {
   }
   if (known) return Ok{};
   return Error{ErrorCode::kInvalidArgument,
-               "--annotate '" + path + "': no picture format has this ending; use .png or .jpg"};
+               "--annotate '" + tool::shown(path) +
+                   "': no picture format has this ending; use .png or .jpg"};
 }
 
 Status annotate(const Picture& picture, const OcrPage& page, const std::string& path) {
@@ -80,28 +81,18 @@ Status annotate(const Picture& picture, const OcrPage& page, const std::string& 
                 std::max(1, static_cast<int>(scale * 1.5)), cv::LINE_AA);
   }
 
-  const std::filesystem::path target(path);
   std::vector<std::uint8_t> bytes;
+  bool encoded = false;
   try {
-    if (!cv::imencode(target.extension().string(), canvas, bytes)) {
-      return Error{ErrorCode::kInvalidArgument, path + ": the picture could not be encoded"};
-    }
+    encoded = cv::imencode(std::filesystem::path(path).extension().string(), canvas, bytes);
   } catch (const cv::Exception&) {
-    return Error{ErrorCode::kInvalidArgument, path + ": the picture could not be encoded"};
+    encoded = false;
   }
-  const std::filesystem::path part = path + ".part";
-  std::FILE* file = std::fopen(part.c_str(), "wb");
-  bool written =
-      file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  if (file != nullptr) written = std::fclose(file) == 0 && written;
-  std::error_code failed;
-  if (written) std::filesystem::rename(part, target, failed);
-  if (!written || failed) {
-    std::error_code ignored;
-    std::filesystem::remove(part, ignored);
-    return Error{ErrorCode::kIo, path + ": cannot be written"};
+  if (!encoded) {
+    return Error{ErrorCode::kInvalidArgument,
+                 tool::shown(path) + ": a picture of this size could not be encoded; use .png"};
   }
-  return Ok{};
+  return tool::write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 }  // namespace spirkiln

@@ -5,15 +5,21 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <string>
 #include <vector>
 
 #include "annotate.hpp"
+#include "cli_helpers.hpp"
 #include "json.hpp"
+#include "output_set.hpp"
+#include "program.hpp"
 #include "report.hpp"
+#include "shown.hpp"
 #include "spirkiln/ocr.hpp"
 
 namespace {
@@ -27,7 +33,11 @@ struct Arguments {
 };
 
 void say(Severity severity, std::string_view text) {
-  if (severity == Severity::kInfo) return;
+  // What $SPIRKILN_PROFILE asks for, and nothing else of the runtime's small talk.
+  if (severity == Severity::kInfo) {
+    if (text.starts_with("profile ")) fmt::print(stderr, "spirkiln-ocr: {}\n", text);
+    return;
+  }
   fmt::print(stderr, "spirkiln-ocr: {}: {}\n", severity == Severity::kError ? "error" : "warning",
              text);
 }
@@ -46,6 +56,9 @@ Result<std::vector<std::uint8_t>> read_stdin(std::uint64_t limit) {
     if (bytes.size() > limit) {
       return Error{ErrorCode::kOutOfMemory, fmt::format("-: more than {} bytes", limit)};
     }
+  }
+  if (std::ferror(stdin) != 0) {
+    return Error{ErrorCode::kIo, fmt::format("-: cannot be read: {}", std::strerror(errno))};
   }
   return bytes;
 }
@@ -81,20 +94,6 @@ Result<Picture> load(const std::string& file, const MessageCallback& message) {
   return decode_picture(*bytes, "-", options);
 }
 
-// 0, or 1 and an error where what was printed has not reached its reader.
-int finish_output() {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
-  return fail({ErrorCode::kIo, "the output cannot be written"});
-}
-
-// A closed standard stream would give its number to the next file that is opened, and text meant
-// for the stream would end in that file. Opened for reading, so that writing to it is an error.
-void hold_standard_streams() {
-  for (const int stream : {0, 1, 2}) {
-    if (fcntl(stream, F_GETFD) == -1 && open("/dev/null", O_RDONLY) == -1) return;
-  }
-}
-
 int print_devices(bool as_json) {
   auto devices = list_devices(say);
   if (!devices) return fail(devices.error());
@@ -109,7 +108,7 @@ int print_devices(bool as_json) {
     }
   }
   if (as_json) fmt::print("]\n");
-  return finish_output();
+  return 0;
 }
 
 void print_graph_timings(const OcrReader& reader) {
@@ -130,8 +129,8 @@ void print_timings(const std::string& file, const OcrPage& page) {
   fmt::print(stderr,
              "{}: {:.0f} ms: detect {:.0f} ({} runs), orient {:.0f} ({}), recognise {:.0f} ({}), "
              "{} lines\n",
-             file, t.total, t.detect, t.detect_runs, t.orient, t.orient_runs, t.recognise,
-             t.recognise_runs, page.lines.size());
+             tool::shown(file), t.total, t.detect, t.detect_runs, t.orient, t.orient_runs,
+             t.recognise, t.recognise_runs, page.lines.size());
 }
 
 // A line of progress that is written over, on a terminal only.
@@ -140,7 +139,7 @@ class Progress {
   explicit Progress(std::size_t total) : total_(total), on_(total > 1 && isatty(2) != 0) {}
   ~Progress() { clear(); }
   void step(std::size_t done, const std::string& file) const {
-    if (on_) fmt::print(stderr, "\r\033[K[{}/{}] {}", done + 1, total_, file);
+    if (on_) fmt::print(stderr, "\r\033[K[{}/{}] {}", done + 1, total_, tool::shown(file));
   }
   void clear() const {
     if (on_) fmt::print(stderr, "\r\033[K");
@@ -191,7 +190,7 @@ int read_all(const Arguments& arguments) {
     return fail(
         {code, fmt::format("{} (packs are looked for in {}; scripts/ocr.sh makes them, --models "
                            "or $SPIRKILN_MODELS names another folder)",
-                           reader.error().message, folder)});
+                           tool::with_shown(reader.error().message, folder), tool::shown(folder))});
   }
 
   int failed = 0;
@@ -215,15 +214,17 @@ int read_all(const Arguments& arguments) {
       for (const OcrLine& line : page->lines) fmt::print("{}\n", line.text);
     }
     std::fflush(stdout);
-    for (const std::string& warning : warnings) say(Severity::kWarning, warning);
+    for (const std::string& warning : warnings)
+      say(Severity::kWarning, tool::with_shown(warning, file));
     warnings.clear();
-    if (!page) failed |= fail(page.error());
+    if (!page) {
+      failed |= fail({page.error().code, tool::with_shown(page.error().message, file)});
+    }
     if (!drawn) failed |= fail(drawn.error());
     if (page && arguments.timings) print_timings(file, *page);
   }
   if (arguments.json) fmt::print("\n]}}\n");
   if (arguments.timings) print_graph_timings(*reader);
-  if (finish_output() != 0) return 1;
   const std::uint64_t complaints = device->validation_message_count();
   if (complaints > 0) {
     return fail({ErrorCode::kVulkan, fmt::format("{} validation messages", complaints)});
@@ -239,11 +240,20 @@ int run(int argc, char** argv) {
       "  spirkiln-ocr --json *.png > pages.json      with boxes, scores and angles\n"
       "  spirkiln-ocr --annotate seen.png page.jpg   draws what was found\n"
       "  curl -s URL | spirkiln-ocr -                from standard input\n"
-      "Environment: SPIRKILN_MODELS, SPIRKILN_DEVICE, SPIRKILN_VARIANT, SPIRKILN_CACHE,\n"
-      "SPIRKILN_VALIDATION. Exit code: 0, or 1 when any file could not be read.");
+      "Environment:\n"
+      "  SPIRKILN_MODELS          as --models\n"
+      "  SPIRKILN_DEVICE          as --device\n"
+      "  SPIRKILN_VARIANT         as --variant\n"
+      "  SPIRKILN_VALIDATION      1: as --validation; gpu: GPU-assisted, too\n"
+      "  SPIRKILN_PROFILE         1: say on stderr how long each step of each graph took\n"
+      "  SPIRKILN_TABLE           a table file in place of the built-in kernels\n"
+      "  SPIRKILN_CACHE           the folder of all caches and of the packs\n"
+      "  SPIRKILN_VULKAN_LIBRARY  libraries to try in place of the usual names\n"
+      "Exit code: 0; 1 when any file could not be read or written; 2 for a wrong command line.");
   app.set_version_flag("--version", "spirkiln-ocr " SPIRKILN_VERSION);
   Arguments a;
-  app.add_option("FILE", a.files, "pictures; - reads one from standard input");
+  app.add_option("FILE", a.files, "pictures; - reads one from standard input")
+      ->check(tool::not_empty());
   app.add_flag("--json", a.json, "JSON with boxes, scores and angles");
   const CLI::Option* annotated = app.add_option(
       "--annotate", a.annotate, "draw what was found into this file (one FILE only)");
@@ -259,7 +269,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);
+    if (e.get_exit_code() == 0) return tool::print_help(app, e);
     fmt::print(stderr, "spirkiln-ocr: error: {}\nTry spirkiln-ocr --help.\n", e.what());
     return 2;
   }
@@ -278,18 +288,17 @@ int run(int argc, char** argv) {
       fail(possible.error());
       return 2;
     }
+    // Before a device is opened and a picture read.
+    if (auto status = tool::check_output(a.annotate, false); !status) return fail(status.error());
+    const std::string& input = a.files.front();
+    if (auto status = tool::refuse_inputs({a.annotate}, {input == "-" ? "/dev/stdin" : input});
+        !status) {
+      return fail(status.error());
+    }
   }
   return read_all(a);
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  hold_standard_streams();
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "spirkiln-ocr: error: %s\n", e.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return tool::run_program("spirkiln-ocr", run, argc, argv); }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // spirkiln-score: read texts against known ones.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "cli_helpers.hpp"
+#include "program.hpp"
 #include "truth.hpp"
 
 namespace {
@@ -45,9 +46,7 @@ std::string row(const std::string& name, const metric::Score& s) {
   return out;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   CLI::App app(
       "How right the lines are that spirkiln-ocr read: exact lines, exact pictures, "
       "orientation, character error rate.");
@@ -57,13 +56,23 @@ int main(int argc, char** argv) {
   bool json = false, each = false;
   std::size_t min_lines = 0;
   double max_cer = -1;
-  app.add_option("TRUTH", truth_path, "ground_truth.json: {\"file\": [lines]}")->required();
-  app.add_option("RESULTS", results_path, "what spirkiln-ocr --json printed")->required();
+  app.add_option("TRUTH", truth_path, "ground_truth.json: {\"file\": [lines]}")
+      ->required()
+      ->check(tool::not_empty());
+  app.add_option("RESULTS", results_path, "what spirkiln-ocr --json printed")
+      ->required()
+      ->check(tool::not_empty());
   app.add_flag("--json", json, "print one JSON object");
   app.add_flag("--each", each, "one row for each picture too");
   app.add_option("--min-lines", min_lines, "fail with fewer exact lines");
   app.add_option("--max-cer", max_cer, "fail above this CER (0.05 is 5 %)");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return tool::print_help(app, e);
+    fmt::print(stderr, "spirkiln-score: error: {}\nTry spirkiln-score --help.\n", e.what());
+    return 2;
+  }
 
   const auto truth_value = json::read_file(truth_path);
   if (!truth_value) return fail(truth_value.error());
@@ -109,3 +118,7 @@ int main(int argc, char** argv) {
   }
   return bad ? 1 : 0;
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return tool::run_program("spirkiln-score", run, argc, argv); }

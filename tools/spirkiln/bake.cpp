@@ -17,6 +17,7 @@
 
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
+using namespace tool;
 namespace {
 
 // The manifests that the inputs name right now; a new file in a folder changes it.
@@ -65,6 +66,9 @@ Status check_outputs(const BakeOptions& options) {
   for (const fs::path& path : paths) {
     if (Status status = check_output(path, true); !status.ok()) return status;
   }
+  if (options.depfile) paths.push_back(*options.depfile);
+  // The manifests at once; what they include is known at the end.
+  if (Status status = refuse_inputs(paths, options.inputs); !status.ok()) return status;
   if (!options.depfile) return Ok{};
   const bool beside = options.depfile->parent_path().lexically_normal() ==
                       (options.out_dir / "").lexically_normal().parent_path();
@@ -104,6 +108,13 @@ Status write_all(const BakeOptions& options, const LinkedTable& linked, bool sec
     stamp.outputs.emplace_back(output.path, hash_bytes(output.bytes));
   }
   outputs.push_back({stamp_path(options), encode_stamp(stamp)});
+  std::vector<fs::path> written;
+  for (const Output& output : outputs) written.push_back(output.path);
+  std::vector<fs::path> read;
+  for (const auto& file : opened) {
+    if (file.exists) read.push_back(file.path);
+  }
+  if (Status status = refuse_inputs(written, read); !status.ok()) return status;
 
   return write_into(options.out_dir, outputs);
 }

@@ -12,6 +12,9 @@ namespace spirkiln::gen {
 namespace fs = std::filesystem;
 namespace {
 
+// Of all kernels together: each is compiled.
+constexpr std::size_t kMaxTableVariants = 65536;
+
 // A source beside its manifest, else among the project's kernels.
 Result<std::shared_ptr<const SourceFile>> load_kernel_source(const Manifest& manifest,
                                                              const KernelManifest& kernel,
@@ -25,7 +28,7 @@ Result<std::shared_ptr<const SourceFile>> load_kernel_source(const Manifest& man
   }
   Diagnostic d = kernel.position;
   d.text = fmt::format("no source of '{}'; looked for '{}' and '{}'", kernel.name,
-                       beside.lexically_normal().string(), shared.lexically_normal().string());
+                       shown(beside.lexically_normal()), shown(shared.lexically_normal()));
   return Error{ErrorCode::kIo, to_string(d)};
 }
 
@@ -36,10 +39,11 @@ std::optional<fs::path> find_glsl_folder(const fs::path& manifest) {
   const auto has_dialect = [&](const fs::path& glsl) {
     return fs::is_regular_file(glsl / "dialect" / "dialect.glsl", code);
   };
-  // Relative paths stay relative while they can, so that messages and depfiles stay short.
-  fs::path folder = manifest.parent_path();
-  const fs::path absolute = fs::absolute(folder, code).lexically_normal();
-  fs::path up = folder.empty() ? fs::path(".") : folder;
+  // Relative paths stay relative while they can, so that messages and depfiles stay short. The
+  // absolute one says where the search ends: without a name at its end, each ".." is one folder.
+  fs::path up = manifest.has_parent_path() ? manifest.parent_path() : fs::path(".");
+  fs::path absolute = fs::absolute(up, code).lexically_normal();
+  if (!absolute.has_filename()) absolute = absolute.parent_path();
   for (fs::path at = absolute; !at.empty(); at = at.parent_path(), up /= "..") {
     if (has_dialect(at / "glsl")) return (up / "glsl").lexically_normal();
     if (at == at.root_path()) break;
@@ -56,6 +60,7 @@ Result<std::vector<BakeKernel>> load_kernels(const SourceOptions& options,
                                              std::vector<Manifest>& manifests,
                                              SourceStore& sources) {
   std::vector<BakeKernel> kernels;
+  std::size_t variants = 0;
   std::string errors;
   const auto add_error = [&](const std::string& text) {
     errors += errors.empty() ? "" : "\n";
@@ -67,7 +72,7 @@ Result<std::vector<BakeKernel>> load_kernels(const SourceOptions& options,
       add_error(
           fmt::format("no folder 'glsl' with dialect/dialect.glsl above '{}'; name one with "
                       "--glsl",
-                      manifests[m].path.string()));
+                      shown(manifests[m].path)));
       continue;
     }
     const fs::path dialect = *glsl / "dialect" / "dialect.glsl";
@@ -106,6 +111,14 @@ Result<std::vector<BakeKernel>> load_kernels(const SourceOptions& options,
         d.text = fmt::format("no variant of '{}' is left", manifest.name);
         add_error(to_string(d));
         continue;
+      }
+      variants += kernel.expansion.variants.size();
+      if (variants > kMaxTableVariants) {
+        Diagnostic d = manifest.position;
+        d.text = fmt::format("with '{}' the table has more than {} variants; bake several tables",
+                             manifest.name, kMaxTableVariants);
+        add_error(to_string(d));
+        return Error{ErrorCode::kInvalidArgument, errors};
       }
       kernels.push_back(std::move(kernel));
     }

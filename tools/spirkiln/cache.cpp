@@ -11,13 +11,19 @@
 #include <vector>
 
 #include "files.hpp"
+#include "output_set.hpp"
 
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kMagic = "SPKCACH1";
+constexpr std::string_view kMagic = "SPKCACH2";
 constexpr std::uintmax_t kMaxEntryBytes = 256u << 20;
+
+// Over the key as well: an entry under another one's name is a damaged one.
+std::uint64_t checksum(std::string_view key, std::string_view payload) {
+  return hash_bytes(fmt::format("{}\n{}", key, payload));
+}
 
 }  // namespace
 
@@ -39,7 +45,7 @@ std::optional<std::string> Cache::load(std::string_view key) const {
   if (bytes.size() < kMagic.size() + sizeof sum || !bytes.starts_with(kMagic)) return std::nullopt;
   std::memcpy(&sum, bytes.data() + kMagic.size(), sizeof sum);
   std::string payload = bytes.substr(kMagic.size() + sizeof sum);
-  if (hash_bytes(payload) != sum) return std::nullopt;
+  if (checksum(key, payload) != sum) return std::nullopt;
   return payload;
 }
 
@@ -48,11 +54,16 @@ void Cache::store(std::string_view key, std::string_view bytes) const {
   const fs::path path = entry_path(key);
   std::error_code code;
   fs::create_directories(path.parent_path(), code);
-  const std::uint64_t sum = hash_bytes(bytes);
+  // What is no file (a link, a pipe) is no entry of ours; it would be written to, not replaced.
+  if (const auto type = fs::symlink_status(path, code).type();
+      type != fs::file_type::regular && type != fs::file_type::not_found) {
+    fs::remove(path, code);
+  }
+  const std::uint64_t sum = checksum(key, bytes);
   std::string file(kMagic);
   file.append(reinterpret_cast<const char*>(&sum), sizeof sum);
   file += bytes;
-  (void)write_file(path, file).ok();
+  (void)tool::write_file(path, file).ok();
 }
 
 void Cache::trim(std::uintmax_t max_bytes) const {

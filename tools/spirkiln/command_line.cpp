@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 
+#include "cli_helpers.hpp"
 #include "commands/commands.hpp"
 #include "kernel_compiler.hpp"
 
@@ -60,7 +61,7 @@ void add_source_options(CLI::App& command, SourceArguments& arguments) {
 
 void add_table_options(CLI::App& command, TableTarget& table, std::string& embed) {
   command.add_option("--name", table.name, "Name of the table: files are NAME_table.*")->required();
-  command.add_option("--out-dir", table.out_dir, "Folder of the outputs")->required();
+  command.add_option("--out-dir", table.out_dir, "Folder of the outputs")->required()->check(tool::not_empty());
   command.add_option("--embed", embed, "Form to link: incbin, array (a .cpp) or none")
       ->check(CLI::IsMember({"incbin", "array", "none"}))
       ->capture_default_str();
@@ -71,7 +72,7 @@ void add_jobs(CLI::App& command, unsigned& jobs, const char* text) {
 }
 
 void add_depfile(CLI::App& command, std::string& depfile) {
-  command.add_option("--depfile", depfile, "Write what was read, in Make's syntax");
+  command.add_option("--depfile", depfile, "Write what was read, in Make's syntax")->check(tool::not_empty());
 }
 
 void add_stats_options(CLI::App& command, StatsArguments& arguments) {
@@ -83,7 +84,7 @@ Command add_bake(CLI::App& app) {
   const auto arguments = std::make_shared<BakeArguments>();
   CLI::App& command = *app.add_subcommand("bake", "Compile manifests into a table");
   command.add_option("manifests", arguments->options.inputs, "Manifests, or folders of them")
-      ->required()
+      ->required()->check(tool::not_empty())
       ->type_name("MANIFEST_OR_FOLDER...");
   add_table_options(command, arguments->options, arguments->embed);
   add_jobs(command, arguments->options.jobs, "Threads (default: all processors)");
@@ -100,10 +101,10 @@ Command add_compile(CLI::App& app) {
   CLI::App& command =
       *app.add_subcommand("compile", "Compile a manifest's kernels into an object, for 'link'");
   command.add_option("manifest", arguments->manifest, "The manifest")
-      ->required()
+      ->required()->check(tool::not_empty())
       ->type_name("MANIFEST");
   command.add_option("-o,--output", arguments->options.output, "The object (NAME.spko)")
-      ->required();
+      ->required()->check(tool::not_empty());
   command.add_option("--kernel", arguments->options.kernel,
                      "One kernel of the manifest (default: all)");
   add_depfile(command, arguments->depfile);
@@ -118,7 +119,7 @@ Command add_link(CLI::App& app) {
   CLI::App& command =
       *app.add_subcommand("link", "Make a table of the objects that 'compile' wrote");
   command.add_option("objects", arguments->options.objects, "Objects, in any order")
-      ->required()
+      ->required()->check(tool::not_empty())
       ->type_name("OBJECT...");
   add_table_options(command, arguments->options, arguments->embed);
   add_jobs(command, arguments->options.jobs, "Threads (default: all processors)");
@@ -134,7 +135,7 @@ Command add_list(CLI::App& app) {
   command
       .add_option("table", arguments->inputs,
                   "A NAME_table.bin; with --explain, manifests or folders of them")
-      ->required();
+      ->required()->check(tool::not_empty());
   auto* explain = command.add_flag(
       "--explain", arguments->explain,
       "For every point of the manifests' products: kept, merged, pruned or left out, and why");
@@ -150,7 +151,7 @@ Command add_axes(CLI::App& app) {
   const auto arguments = std::make_shared<AxesArguments>();
   CLI::App& command =
       *app.add_subcommand("axes", "Show which macros about the device kernels test");
-  command.add_option("kernels", arguments->kernels, "Kernels")->required();
+  command.add_option("kernels", arguments->kernels, "Kernels")->required()->check(tool::not_empty());
   add_include_folders(command, arguments->folders);
   command.add_option("--glsl", arguments->glsl, "Folder with dialect/");
   command.add_flag("--json", arguments->json, "As JSON");
@@ -160,11 +161,11 @@ Command add_axes(CLI::App& app) {
 Command add_dump(CLI::App& app) {
   const auto arguments = std::make_shared<DumpArguments>();
   CLI::App& command = *app.add_subcommand("dump", "Show one variant (default: --asm)");
-  command.add_option("table", arguments->table, "A NAME_table.bin")->required();
+  command.add_option("table", arguments->table, "A NAME_table.bin")->required()->check(tool::not_empty());
   command.add_option("variant", arguments->variant, "Its name, as 'list' prints it")->required();
   auto* form = command.add_option_group("form");
   form->add_option("--spirv", arguments->spirv,
-                   "Write the words to a file, or - for standard output");
+                   "Write the words to a file, or - for standard output")->check(tool::not_empty());
   form->add_flag("--asm", arguments->as_asm, "SPIR-V assembly");
   form->add_flag("--glsl", arguments->as_glsl, "GLSL, by SPIRV-Cross");
   form->add_flag("--msl", arguments->as_msl, "Metal's language, by SPIRV-Cross");
@@ -178,7 +179,7 @@ Command add_dump(CLI::App& app) {
 Command add_spirv(CLI::App& app) {
   const auto arguments = std::make_shared<SpirvArguments>();
   CLI::App& command = *app.add_subcommand("spirv", "Compile one kernel in one variant");
-  command.add_option("file", arguments->file, "The kernel")->required();
+  command.add_option("file", arguments->file, "The kernel")->required()->check(tool::not_empty());
   command
       .add_option("--variant", arguments->variant,
                   "fp32, fp16p, fp16pa, fp16s, fp16sa; ncnn-2023: image, image_fp16p, "
@@ -186,7 +187,7 @@ Command add_spirv(CLI::App& app) {
                   "bf16s")
       ->required();
   command.add_option("-o,--output", arguments->output, "The module, or - for standard output")
-      ->required();
+      ->required()->check(tool::not_empty());
   command.add_option("--profile", arguments->profile, "Edition of the dialect")
       ->check(CLI::IsMember({"ncnn-2023", "ncnn-2026"}))
       ->capture_default_str();
@@ -195,7 +196,7 @@ Command add_spirv(CLI::App& app) {
                   "At least this Vulkan (default: the lowest that the kernel's extensions allow)")
       ->check(CLI::IsMember({"vulkan1.0", "vulkan1.1", "vulkan1.2", "vulkan1.3"}));
   command.add_option("--local-size", arguments->local_size,
-                     "X,Y,Z for a kernel that declares none (default: 1,1,1)");
+                     "X, X,Y or X,Y,Z for a kernel that declares none; what is left out is 1");
   command.add_flag("--strict", arguments->strict, "Raw access to stored values is an error");
   command
       .add_option("-D,--define", arguments->defines,
@@ -241,7 +242,7 @@ int run_command_line(const std::vector<std::string>& words) {
     app.parse(
         std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes the last first
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);
+    if (e.get_exit_code() == 0) return tool::print_help(app, e);
     fmt::print(stderr, "spirkiln: error: {}\nTry 'spirkiln --help'.\n", e.what());
     return 2;
   }

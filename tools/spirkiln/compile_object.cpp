@@ -13,6 +13,7 @@
 
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
+using namespace tool;
 
 Result<BakeStats> compile_object(const ObjectOptions& options, const MessageCallback& message) {
   std::error_code code;
@@ -27,19 +28,24 @@ Result<BakeStats> compile_object(const ObjectOptions& options, const MessageCall
   if (options.depfile) {
     if (Status status = check_output(*options.depfile, false); !status.ok()) return status.error();
   }
+  std::vector<fs::path> written = {options.output};
+  if (options.depfile) written.push_back(*options.depfile);
+  // The manifest at once; what it names is known at the end.
+  if (Status status = refuse_inputs(written, options.inputs); !status.ok()) return status.error();
   SourceStore sources;
   const Cache cache(options.cache);
   auto compiled = compile_kernels(options, cache, sources, message);
   if (!compiled.ok()) return compiled.error();
 
+  std::vector<fs::path> inputs;
+  for (const auto& file : sources.opened()) {
+    if (file.exists) inputs.push_back(file.path);
+  }
+  if (Status status = refuse_inputs(written, inputs); !status.ok()) return status.error();
   std::vector<Output> outputs = {{options.output, encode_object(compiled->packing)}};
   BakeStats stats = compiled->stats;
   stats.object_bytes = outputs.front().bytes.size();
   if (options.depfile) {
-    std::vector<fs::path> inputs;
-    for (const auto& file : sources.opened()) {
-      if (file.exists) inputs.push_back(file.path);
-    }
     if (stats.by_second != 0) {
       for (fs::path& file : second_folder_files(*options.second)) inputs.push_back(std::move(file));
     }

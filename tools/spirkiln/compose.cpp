@@ -100,10 +100,7 @@ Composed compose(const SourceFile& kernel, const Variant& variant,
     out += fmt::format("layout(local_size_x = {}, local_size_y = {}, local_size_z = {}) in;\n",
                        (*local_size)[0], (*local_size)[1], (*local_size)[2]);
   }
-  // A file name cannot hold a quote in a directive; only messages would suffer.
-  std::string shown = kernel.path.string();
-  std::replace(shown.begin(), shown.end(), '"', '\'');
-  out += fmt::format("#line {} \"{}\"\n", next_line, shown);
+  out += fmt::format("#line {} \"{}\"\n", next_line, line_name(kernel.path.string()));
   out += text.substr(body);
   return {std::move(out), std::nullopt};
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "shown.hpp"
+
 namespace spirkiln::gen {
 namespace {
 
@@ -12,8 +14,9 @@ Result<std::string> escape(const std::filesystem::path& path) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '\n' || c == '\r') {
-      return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("a depfile cannot name '{}': it holds a line break", text)};
+      return Error{
+          ErrorCode::kInvalidArgument,
+          fmt::format("a depfile cannot name '{}': it holds a line break", tool::shown(text))};
     }
     if (c == '$') {
       out += "$$";

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <map>
 
+#include "expanded_text.hpp"
+
 namespace spirkiln::gen {
 namespace {
 
@@ -110,7 +112,7 @@ std::vector<Diagnostic> parse_glslang_log(std::string_view log, SourceStore& sou
     }
     if (row.ends_with("compilation errors.  No code generated.")) continue;
     if (row.ends_with("compilation terminated")) continue;
-    (void)split_position(row, d.file, d.line);
+    if (split_position(row, d.file, d.line)) d.file = from_line_name(d.file);
     add_glslang_message(found, std::move(d), row, sources);
   }
   return found;
@@ -120,7 +122,7 @@ std::string to_string(const Diagnostic& d) {
   const std::string_view word = d.severity == Severity::kError     ? "error"
                                 : d.severity == Severity::kWarning ? "warning"
                                                                    : "note";
-  std::string position = d.file;
+  std::string position = shown(d.file);
   if (d.line != 0) position += fmt::format(":{}", d.line);
   if (d.line != 0 && d.column != 0) position += fmt::format(":{}", d.column);
   if (!position.empty()) position += ": ";

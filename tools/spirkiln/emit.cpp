@@ -4,41 +4,143 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
+#include <iterator>
+#include <string_view>
 
 #include "files.hpp"
 
 namespace spirkiln::gen {
 namespace {
 
-constexpr std::array<std::string_view, 73> kKeywords = {
-    "alignas",   "alignof",   "and",       "asm",      "auto",     "bool",      "break",
-    "case",      "catch",     "char",      "class",    "compl",    "concept",   "const",
-    "consteval", "constexpr", "constinit", "continue", "co_await", "co_return", "co_yield",
-    "decltype",  "default",   "delete",    "do",       "double",   "else",      "enum",
-    "explicit",  "export",    "extern",    "false",    "float",    "for",       "friend",
-    "goto",      "if",        "inline",    "int",      "long",     "mutable",   "namespace",
-    "new",       "noexcept",  "not",       "nullptr",  "operator", "or",        "private",
-    "protected", "public",    "register",  "requires", "return",   "short",     "signed",
-    "sizeof",    "static",    "struct",    "switch",   "template", "this",      "throw",
-    "true",      "try",       "typedef",   "typename", "union",    "unsigned",  "using",
-    "virtual",   "void",      "while"};
+// What cannot name an enumerator or a namespace, sorted: C++'s words with those of newer editions
+// and their alternatives (bitand), and the lower-case macros that compilers predefine outside
+// strict modes (linux) or that C's headers bring along (errno).
+constexpr std::string_view kTaken[] = {"alignas",
+                                       "alignof",
+                                       "and",
+                                       "and_eq",
+                                       "asm",
+                                       "auto",
+                                       "bitand",
+                                       "bitor",
+                                       "bool",
+                                       "break",
+                                       "case",
+                                       "catch",
+                                       "char",
+                                       "char16_t",
+                                       "char32_t",
+                                       "char8_t",
+                                       "class",
+                                       "co_await",
+                                       "co_return",
+                                       "co_yield",
+                                       "compl",
+                                       "concept",
+                                       "const",
+                                       "const_cast",
+                                       "consteval",
+                                       "constexpr",
+                                       "constinit",
+                                       "continue",
+                                       "contract_assert",
+                                       "decltype",
+                                       "default",
+                                       "delete",
+                                       "do",
+                                       "double",
+                                       "dynamic_cast",
+                                       "else",
+                                       "enum",
+                                       "errno",
+                                       "explicit",
+                                       "export",
+                                       "extern",
+                                       "false",
+                                       "float",
+                                       "for",
+                                       "friend",
+                                       "goto",
+                                       "hpux",
+                                       "i386",
+                                       "if",
+                                       "inline",
+                                       "int",
+                                       "linux",
+                                       "long",
+                                       "mips",
+                                       "mutable",
+                                       "namespace",
+                                       "new",
+                                       "noexcept",
+                                       "not",
+                                       "not_eq",
+                                       "nullptr",
+                                       "operator",
+                                       "or",
+                                       "or_eq",
+                                       "private",
+                                       "protected",
+                                       "public",
+                                       "register",
+                                       "reinterpret_cast",
+                                       "requires",
+                                       "return",
+                                       "sgi",
+                                       "short",
+                                       "signed",
+                                       "sizeof",
+                                       "sparc",
+                                       "static",
+                                       "static_assert",
+                                       "static_cast",
+                                       "stderr",
+                                       "stdin",
+                                       "stdout",
+                                       "struct",
+                                       "sun",
+                                       "switch",
+                                       "template",
+                                       "this",
+                                       "thread_local",
+                                       "throw",
+                                       "true",
+                                       "try",
+                                       "typedef",
+                                       "typeid",
+                                       "typename",
+                                       "typeof",
+                                       "union",
+                                       "unix",
+                                       "unsigned",
+                                       "using",
+                                       "vax",
+                                       "virtual",
+                                       "void",
+                                       "volatile",
+                                       "wchar_t",
+                                       "while",
+                                       "xor",
+                                       "xor_eq"};
+static_assert(std::is_sorted(std::begin(kTaken), std::end(kTaken)));
 
-std::string identifier(const std::string& name) {
-  const bool keyword = std::find(kKeywords.begin(), kKeywords.end(), name) != kKeywords.end();
-  return keyword || name == "volatile" || name == "xor" ? name + "_" : name;
+// A taken word with any number of '_' behind gets one more: no two names become equal, whatever
+// else a table holds.
+std::string identifier(std::string_view name) {
+  const std::string_view word = name.substr(0, name.find_last_not_of('_') + 1);
+  const bool taken = std::binary_search(std::begin(kTaken), std::end(kTaken), word);
+  return fmt::format("{}{}", name, taken ? "_" : "");
 }
 
 std::string array_of_names(std::string_view what, const std::vector<std::string>& names) {
-  std::string out = fmt::format("inline constexpr std::array<std::string_view, {}> {} = {{\n",
+  std::string out = fmt::format("inline constexpr ::std::array<::std::string_view, {}> {} = {{\n",
                                 names.size(), what);
   for (const std::string& name : names) out += fmt::format("    \"{}\",\n", name);
   return out + "};\n";
 }
 
 std::string enum_of_names(std::string_view what, const std::vector<std::string>& names) {
-  std::string out = fmt::format("enum class {} : std::uint32_t {{\n", what);
+  std::string out = fmt::format("enum class {} : ::std::uint32_t {{\n", what);
   for (const std::string& name : names) out += fmt::format("  {},\n", identifier(name));
   return out + "};\n";
 }
@@ -110,6 +212,7 @@ std::string emit_header(const std::string& name, const std::vector<PackKernel>& 
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -119,10 +222,10 @@ extern const unsigned char spirkiln_{0}_table[];  // aligned to 16 bytes
 extern const std::uint64_t spirkiln_{0}_table_size;
 }}
 
-namespace spirkiln::tables::{0} {{
+namespace spirkiln::tables::{5} {{
 
-inline std::span<const unsigned char> table() {{
-  return {{spirkiln_{0}_table, static_cast<std::size_t>(spirkiln_{0}_table_size)}};
+inline ::std::span<const unsigned char> table() {{
+  return {{spirkiln_{0}_table, static_cast<::std::size_t>(spirkiln_{0}_table_size)}};
 }}
 
 // The value is the kernel's index in the table and in kKernelNames, which are sorted.
@@ -131,10 +234,11 @@ inline std::span<const unsigned char> table() {{
 // The value is the index in kVariantNames, which are sorted.
 {3}
 {4}
-}}  // namespace spirkiln::tables::{0}
+}}  // namespace spirkiln::tables::{5}
 )",
       name, enum_of_names("Kernel", kernel_names), array_of_names("kKernelNames", kernel_names),
-      enum_of_names("Variant", variant_names), array_of_names("kVariantNames", variant_names));
+      enum_of_names("Variant", variant_names), array_of_names("kVariantNames", variant_names),
+      identifier(name));
 }
 
 }  // namespace spirkiln::gen

@@ -127,8 +127,9 @@ Result<Expansion> expand(const KernelManifest& kernel) {
         continue;
       }
       if (const Rule* rule = forbidding_rule(kernel, base.name, values)) {
-        out.pruned.push_back({v.name, fmt::format("{} ({}:{})", rule->reason, rule->position.file,
-                                                  rule->position.line)});
+        out.pruned.push_back(
+            {v.name, fmt::format("{} ({}:{})", rule->reason, shown(rule->position.file),
+                                 rule->position.line)});
         continue;
       }
       if (!names.insert(v.name).second) {

@@ -23,6 +23,36 @@ bool may_have_line_directive(std::string_view text) {
 
 }  // namespace
 
+std::string line_name(const std::string& file) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string out;
+  for (const char letter : file) {
+    const auto c = static_cast<unsigned char>(letter);
+    if (c < 0x20 || c == 0x7f || c == '"' || c == '\\' || c == '%' || c == ':') {
+      out += {'%', kHex[c >> 4], kHex[c & 15]};
+    } else {
+      out += letter;
+    }
+  }
+  return out;
+}
+
+std::string from_line_name(std::string_view name) {
+  std::string out;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    unsigned value = 0;
+    const char* digits = name.data() + i + 1;
+    if (name[i] == '%' && i + 2 < name.size() &&
+        std::from_chars(digits, digits + 2, value, 16).ptr == digits + 2) {
+      out += static_cast<char>(value);
+      i += 2;
+    } else {
+      out += name[i];
+    }
+  }
+  return out;
+}
+
 Place place_of(std::string_view expanded, std::size_t offset, const std::string& name) {
   Place place{name, 1};
   for (std::size_t at = 0; at < expanded.size();) {
@@ -42,7 +72,7 @@ Place place_of(std::string_view expanded, std::size_t offset, const std::string&
     const std::size_t open = row.find('"');
     const std::size_t close = row.rfind('"');
     if (open != std::string_view::npos && close > open) {
-      place.file = std::string(row.substr(open + 1, close - open - 1));
+      place.file = from_line_name(row.substr(open + 1, close - open - 1));
     }
   }
   return place;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kFates[] = {"kept", "merged", "pruned", "left-out"};
 
 std::string place_text(const Diagnostic& d) {
-  return fmt::format("{}:{}:{}", d.file, d.line, d.column);
+  return fmt::format("{}:{}:{}", shown(d.file), d.line, d.column);
 }
 
 // "values 0 4 16", or that a person has to list them.
@@ -66,7 +66,7 @@ std::string point_text(const Point& point) {
 std::string explain_text(const std::vector<ExplainedKernel>& kernels) {
   std::string out;
   for (const ExplainedKernel& kernel : kernels) {
-    out += fmt::format("{} ({})\n", kernel.name, kernel.source);
+    out += fmt::format("{} ({})\n", kernel.name, shown(kernel.source));
     for (const TestedMacro& macro : kernel.tested) {
       const Axis* axis = axis_of(kernel, macro.name);
       const std::string conditions = fmt::format("{}", fmt::join(macro.conditions, ", "));
@@ -133,7 +133,7 @@ KernelQuestions ask_kernel(const SourceFiles& files) {
 std::string questions_text(const std::vector<KernelQuestions>& kernels) {
   std::string out;
   for (const KernelQuestions& kernel : kernels) {
-    out += kernel.source + "\n";
+    out += shown(kernel.source) + "\n";
     for (const TestedMacro& macro : kernel.tested) out += macro_text(macro);
     if (!kernel.by_variant.empty()) {
       out += fmt::format("  by the variant: {}\n", fmt::join(kernel.by_variant, " "));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading sources with bounds, and writing outputs so that nobody ever sees half of one.
+// Reading sources with bounds, each once.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "read_file.hpp"
+#include "shown.hpp"
 #include "spirkiln/result.hpp"
 
 namespace spirkiln::gen {
@@ -18,17 +20,10 @@ namespace spirkiln::gen {
 // No kernel comes near it; what does is not source text.
 inline constexpr std::uintmax_t kMaxSourceBytes = 1u << 20;
 
-// The bytes of a regular file of at most `max_bytes`.
-Result<std::string> read_file(const std::filesystem::path& path, std::uintmax_t max_bytes);
-// At most its first `bytes`, and the size of all.
-struct FileHead {
-  std::string bytes;
-  std::uintmax_t file_bytes;
-};
-Result<FileHead> read_head(const std::filesystem::path& path, std::size_t bytes);
-
-// Replaces `path` in one step, and not at all where it already holds these bytes.
-Status write_file(const std::filesystem::path& path, std::string_view bytes);
+using tool::FileHead;
+using tool::read_file;
+using tool::read_head;
+using tool::shown;
 
 // One source text: without a byte-order mark, every line ended by '\n'.
 struct SourceFile {

@@ -21,7 +21,9 @@ Result<std::string> compress(const std::string& raw, const Cache& cache) {
   const std::string key =
       cache_key(fmt::format("frame {} {}\n", ZSTD_versionString(), kZstdLevel) + raw);
   if (auto hit = cache.load(key)) {
-    if (ZSTD_getFrameContentSize(hit->data(), hit->size()) == raw.size()) return *hit;
+    std::string held(raw.size(), '\0');
+    const std::size_t size = ZSTD_decompress(held.data(), held.size(), hit->data(), hit->size());
+    if (size == raw.size() && held == raw) return *hit;
   }
   std::string packed(ZSTD_compressBound(raw.size()), '\0');
   const std::size_t size =

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "expanded_text.hpp"
 #include "include_resolver.hpp"
 #include "link_errors.hpp"
 #include "work_scope.hpp"
@@ -84,7 +85,8 @@ FrontResult preprocess(const PreprocessInput& input, SourceStore& sources) {
   glslang::TShader shader(EShLangCompute);
   const char* text = input.text.data();
   const int length = static_cast<int>(input.text.size());
-  const char* name = input.name.c_str();
+  const std::string line = line_name(input.name);
+  const char* name = line.c_str();
   shader.setStringsWithLengthsAndNames(&text, &length, &name, 1);
   set_environment(shader, kTargets[1]);
   IncludeResolver resolver(sources, input.dialect, input.include_folders);
@@ -111,7 +113,8 @@ FrontResult compile(const std::string& text, const std::string& name, const Targ
   glslang::TShader shader(EShLangCompute);
   const char* strings = text.data();
   const int length = static_cast<int>(text.size());
-  const char* names = name.c_str();
+  const std::string line = line_name(name);
+  const char* names = line.c_str();
   shader.setStringsWithLengthsAndNames(&strings, &length, &names, 1);
   set_environment(shader, target);
   const auto messages = static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules);

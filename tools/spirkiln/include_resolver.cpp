@@ -26,7 +26,7 @@ struct Held {
 
 auto IncludeResolver::includeLocal(const char* name, const char* includer, std::size_t depth)
     -> IncludeResult* {
-  IncludeResult* result = resolve(name, fs::path(includer).parent_path(), depth);
+  IncludeResult* result = resolve(name, fs::path(from_line_name(includer)).parent_path(), depth);
   local_failure_ = result->headerName.empty() ? std::string(result->headerData) : std::string();
   return result;
 }
@@ -76,12 +76,13 @@ auto IncludeResolver::resolve(std::string_view name, const fs::path& folder, std
     }
     if (path.parent_path() != dialect_.parent_path()) included_.push_back(*file);
     auto* held = new Held{*file, {}, without_line_directives((*file)->text)};
-    return new IncludeResult(held->file->path.string(), held->text.data(), held->text.size(), held);
+    return new IncludeResult(line_name(held->file->path.string()), held->text.data(),
+                             held->text.size(), held);
   }
   std::string looked;
   for (const fs::path& path : candidates) {
     looked += looked.empty() ? "" : ", ";
-    looked += "'" + path.lexically_normal().string() + "'";
+    looked += "'" + shown(path.lexically_normal()) + "'";
   }
   return fail("no such file; looked for " + looked);
 }

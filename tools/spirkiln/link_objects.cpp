@@ -13,6 +13,7 @@
 
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
+using namespace tool;
 namespace {
 
 constexpr std::uintmax_t kMaxObjectBytes = std::uintmax_t{1} << 30;
@@ -66,6 +67,9 @@ Result<BakeStats> link_objects(const LinkOptions& options) {
   if (Status status = check_table_name(options.name); !status.ok()) return status.error();
   for (const fs::path& path : table_paths(options)) {
     if (Status status = check_output(path, true); !status.ok()) return status.error();
+  }
+  if (Status status = refuse_inputs(table_paths(options), options.objects); !status.ok()) {
+    return status.error();
   }
   const unsigned threads = thread_count(options.jobs);
   auto kernels = load_objects(options.objects, threads);

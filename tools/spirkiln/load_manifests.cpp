@@ -26,11 +26,11 @@ Result<std::vector<Manifest>> load_manifests(const std::vector<fs::path>& inputs
     }
     if (code) {
       return Error{ErrorCode::kIo,
-                   fmt::format("cannot list '{}': {}", input.string(), code.message())};
+                   fmt::format("cannot list '{}': {}", shown(input), code.message())};
     }
     if (found.empty()) {
       return Error{ErrorCode::kIo,
-                   fmt::format("no manifest (*.toml) in the folder '{}'", input.string())};
+                   fmt::format("no manifest (*.toml) in the folder '{}'", shown(input))};
     }
     std::sort(found.begin(), found.end());
     files.insert(files.end(), found.begin(), found.end());
@@ -58,7 +58,7 @@ Result<std::vector<Manifest>> load_manifests(const std::vector<fs::path>& inputs
       if (is_new) continue;
       Diagnostic d = kernel.position;
       d.text = fmt::format("a second kernel '{}'; the first is at {}:{}", kernel.name,
-                           it->second.file, it->second.line);
+                           shown(it->second.file), it->second.line);
       add_error(to_string(d));
     }
     manifests.push_back(std::move(manifest).value());

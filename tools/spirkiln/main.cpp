@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <exception>
-#include <new>
 
 #include "command_line.hpp"
 #include "commands/commands.hpp"
-#include "commands/console.hpp"
+#include "program.hpp"
 #include "response_file.hpp"
 
 namespace {
@@ -28,11 +26,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::bad_alloc&) {
-    return fail("out of memory");
-  } catch (const std::exception& e) {
-    return fail(e.what());
-  }
+  return spirkiln::tool::run_program("spirkiln", run, argc, argv);
 }

@@ -10,9 +10,11 @@
 
 #include "device_axes.hpp"
 #include "device_macros.hpp"
+#include "expand.hpp"
 #include "forms.hpp"
 #include "macro_check.hpp"
 #include "manifest_rules.hpp"
+#include "toml_depth.hpp"
 
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
@@ -28,6 +30,10 @@ constexpr std::string_view kResources[] = {"buffer", "image"};
 constexpr std::string_view kInt8[] = {"none", "packed", "storage"};
 
 constexpr std::size_t kMaxKernels = 4096;
+// With two values each, twelve reach the bound on variants; axes of one value pin device macros.
+constexpr std::size_t kMaxAxes = 256;
+// What follows is more of the same.
+constexpr std::size_t kMaxErrors = 100;
 
 bool is_lower_name(std::string_view s) {
   if (s.empty() || s.size() > 64 || s[0] < 'a' || s[0] > 'z') return false;
@@ -51,6 +57,14 @@ class Parser {
   explicit Parser(const SourceFile& file) : file_(file) {}
 
   Result<Manifest> parse() {
+    if (const auto deep = tool::find_deep_key(file_.text)) {
+      errors_.push_back(
+          {Severity::kError, file_.path.string(), deep->line, deep->column,
+           fmt::format("a key of more than {} parts; those of a manifest have at most "
+                       "five",
+                       tool::kMaxKeyParts)});
+      return result();
+    }
     toml::table root;
     try {
       root = toml::parse(file_.text, file_.path.string());
@@ -95,6 +109,9 @@ class Parser {
         text += text.empty() ? "" : "\n";
         text += to_string(d);
       }
+      if (unsaid_ != 0) {
+        text += fmt::format("\n{}: error: {} more mistakes", shown(file_.path), unsaid_);
+      }
       return Error{ErrorCode::kInvalidArgument, text};
     }
     manifest_.path = file_.path;
@@ -106,6 +123,10 @@ class Parser {
   }
 
   void fail(const toml::source_region& where, std::string text) {
+    if (errors_.size() == kMaxErrors) {
+      ++unsaid_;
+      return;
+    }
     Diagnostic d = at(where);
     d.text = std::move(text);
     errors_.push_back(std::move(d));
@@ -155,6 +176,10 @@ class Parser {
         if (kernel.source.find('\\') != std::string::npos) {
           fail(node.source(), "'source' separates folders with '/'");
         }
+        if (kernel.source.find('\0') != std::string::npos) {
+          fail(node.source(), "'source' holds a NUL character; no file's name does");
+          kernel.source.clear();
+        }
       } else if (name == "order") {
         read_names(key, node, kVariants, order);
         order_node = &node;
@@ -166,7 +191,7 @@ class Parser {
     }
     if (!table.contains("name")) fail(table.source(), "[[kernel]] without 'name'");
     if (!table.contains("source")) fail(table.source(), "[[kernel]] without 'source'");
-    if (table.contains("source") && table["source"].is_string() && kernel.source.empty()) {
+    if (table["source"].value_or(std::string_view("x")).empty()) {
       fail(table["source"].node()->source(), "'source' is empty");
     }
     order_variants(kernel, order, order_node);
@@ -398,8 +423,20 @@ class Parser {
     }
   }
 
+  // False, and an error, for more values than a kernel may have variants.
+  bool check_count(const toml::array& values, std::string_view what) {
+    if (values.size() <= kMaxVariants) return true;
+    fail(values.source(), fmt::format("{}: {} values; a kernel has at most {} variants", what,
+                                      values.size(), kMaxVariants));
+    return false;
+  }
+
   // In the place of the default's of that name.
-  static void put_axis(KernelManifest& kernel, Axis axis) {
+  void put_axis(const toml::key& key, KernelManifest& kernel, Axis axis) {
+    if (kernel.axes.size() == kMaxAxes) {
+      fail(key.source(), fmt::format("more than {} axes", kMaxAxes));
+      return;
+    }
     std::erase_if(kernel.axes, [&](const Axis& other) { return other.name == axis.name; });
     kernel.axes.push_back(std::move(axis));
   }
@@ -413,13 +450,15 @@ class Parser {
       fail(node.source(), fmt::format("'{}' must be a list of one or more numbers", axis.name));
       return;
     }
+    if (!check_count(*list, axis.name)) return;
+    std::set<std::string> seen;
     for (const toml::node& item : *list) {
       std::string text;
       if (item.is_string() || !macro_value(item, text)) {
         if (item.is_string()) fail(item.source(), "expected an integer or a boolean");
       } else if (text.starts_with('-')) {
         fail(item.source(), fmt::format("'{}': what a device says is 0 or more", text));
-      } else if (std::find(axis.values.begin(), axis.values.end(), text) != axis.values.end()) {
+      } else if (!seen.insert(text).second) {
         fail(item.source(), fmt::format("the value '{}' is listed twice", text));
       } else {
         axis.values.push_back(std::move(text));
@@ -429,7 +468,7 @@ class Parser {
     const bool has_zero =
         std::find(axis.values.begin(), axis.values.end(), "0") != axis.values.end();
     axis.default_value = has_zero ? "0" : axis.values.front();
-    put_axis(kernel, std::move(axis));
+    put_axis(key, kernel, std::move(axis));
   }
 
   void read_axes(const toml::key& key, const toml::node& node, KernelManifest& kernel) {
@@ -460,6 +499,8 @@ class Parser {
           fail(node.source(), "'values' must be a list of two or more values");
           continue;
         }
+        if (!check_count(*list, axis.name)) return;
+        std::set<std::string> seen;
         for (const toml::node& item : *list) {
           std::string text;
           if (!macro_value(item, text)) continue;
@@ -467,7 +508,7 @@ class Parser {
             fail(item.source(),
                  fmt::format("'{}': an axis value is an integer, or 1 to 64 letters, digits and _",
                              text.substr(0, 80)));
-          } else if (std::find(axis.values.begin(), axis.values.end(), text) != axis.values.end()) {
+          } else if (!seen.insert(text).second) {
             fail(item.source(), fmt::format("the value '{}' is listed twice", text));
           } else {
             axis.values.push_back(std::move(text));
@@ -501,7 +542,7 @@ class Parser {
     if (kernel.defines.contains(axis.name)) {
       fail(axis_key.source(), fmt::format("'{}' is in 'defines' as well", axis.name));
     }
-    put_axis(kernel, std::move(axis));
+    put_axis(axis_key, kernel, std::move(axis));
   }
 
   const SourceFile& file_;
@@ -509,6 +550,7 @@ class Parser {
   KernelManifest defaults_;
   std::vector<std::string> default_order_;
   std::vector<Diagnostic> errors_;
+  std::size_t unsaid_ = 0;  // beyond kMaxErrors
 };
 
 }  // namespace

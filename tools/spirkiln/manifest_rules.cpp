@@ -6,9 +6,13 @@
 #include <algorithm>
 
 #include "device_axes.hpp"
+#include "expand.hpp"
 
 namespace spirkiln::gen {
 namespace {
+
+constexpr std::size_t kMaxRules = 1024;  // of a kernel
+constexpr std::size_t kMaxListedValues = 16;
 
 // The name of the axis that the dialect's own variants are.
 constexpr std::string_view kVariantAxis = "variant";
@@ -27,6 +31,14 @@ const std::vector<std::string>* values_of(const KernelManifest& kernel, std::str
     if (own.name == axis) return &own.values;
   }
   return nullptr;
+}
+
+// Where there are many, the first of them.
+std::string listed(const std::vector<std::string>& values) {
+  const auto end =
+      values.begin() + static_cast<std::ptrdiff_t>(std::min(values.size(), kMaxListedValues));
+  return fmt::format("{}{}", fmt::join(values.begin(), end, ", "),
+                     end == values.end() ? "" : ", ...");
 }
 
 std::string axis_names(const KernelManifest& kernel) {
@@ -60,6 +72,11 @@ Condition read_condition(const toml::key& key, const toml::node& node, const Ker
       items.push_back(&value);
     }
     if (items.empty()) fail(value.source(), "a list of one or more values is expected");
+    if (items.size() > kMaxVariants) {
+      fail(value.source(),
+           fmt::format("{} values; a kernel has at most {} variants", items.size(), kMaxVariants));
+      continue;
+    }
     for (const toml::node* item : items) {
       const auto text = value_text(*item);
       if (!text) {
@@ -67,7 +84,7 @@ Condition read_condition(const toml::key& key, const toml::node& node, const Ker
       } else if (known != nullptr &&
                  std::find(known->begin(), known->end(), *text) == known->end()) {
         fail(item->source(), fmt::format("'{}' is not among the values of '{}': {}", *text,
-                                         axis.str(), fmt::join(*known, ", ")));
+                                         axis.str(), listed(*known)));
       } else {
         condition[std::string(axis.str())].push_back(*text);
       }
@@ -96,6 +113,10 @@ void read_rules(const toml::key& key, const toml::node& node, const std::string&
   const toml::array* rules = node.as_array();
   if (rules == nullptr || !rules->is_array_of_tables()) {
     fail(node.source(), fmt::format("'{0}' must be written as [[kernel.{0}]]", key.str()));
+    return;
+  }
+  if (rules->size() > kMaxRules) {
+    fail(node.source(), fmt::format("{} rules; a kernel has at most {}", rules->size(), kMaxRules));
     return;
   }
   for (const toml::node& item : *rules) {

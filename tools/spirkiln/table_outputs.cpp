@@ -6,9 +6,11 @@
 #include <system_error>
 
 #include "emit.hpp"
+#include "shown.hpp"
 
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
+using namespace tool;
 namespace {
 
 std::string_view embed_extension(EmbedForm embed) {
@@ -48,7 +50,7 @@ Status write_into(const fs::path& folder, const std::vector<Output>& outputs) {
   if (code) {
     return Error{ErrorCode::kIo,
                  fmt::format("cannot make the folder '{}': {}; name another one with --out-dir",
-                             folder.string(), code.message())};
+                             shown(folder), code.message())};
   }
   Status status = [&] {
     const FolderLock lock(folder);

@@ -27,11 +27,11 @@ std::filesystem::path table_path(const TableTarget& target, std::string_view ext
 std::vector<std::filesystem::path> table_paths(const TableTarget& target);
 
 // NAME_table.bin, .hpp and, by `embed`, .S or .cpp.
-std::vector<Output> table_outputs(const TableTarget& target, const std::vector<PackKernel>& kernels,
+std::vector<tool::Output> table_outputs(const TableTarget& target, const std::vector<PackKernel>& kernels,
                                   const std::string& table);
 
 // Makes the folder, which is gone again after an error, and writes all or none. One at a time in
 // one folder; what a killed process left of these outputs is removed.
-Status write_into(const std::filesystem::path& folder, const std::vector<Output>& outputs);
+Status write_into(const std::filesystem::path& folder, const std::vector<tool::Output>& outputs);
 
 }  // namespace spirkiln::gen

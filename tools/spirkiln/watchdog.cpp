@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "shown.hpp"
 #include "work_scope.hpp"
 
 namespace spirkiln {
@@ -52,12 +53,15 @@ void Watchdog::watch(std::chrono::seconds time_limit) {
     if (active.empty()) continue;
     const auto& oldest = active.front();
     if (std::chrono::steady_clock::now() - oldest.since > time_limit) {
-      end(fmt::format("{}: error: still compiling after {} s; given up (--time-limit)", oldest.name,
-                      time_limit.count()));
+      end(fmt::format("{}: error: still compiling after {} s; given up (--time-limit)",
+                      tool::shown(oldest.name), time_limit.count()));
     }
     if (resident_bytes() > kMaxResidentBytes) {
       std::string names;
-      for (const auto& work : active) names += (names.empty() ? "" : ", ") + work.name;
+      for (const auto& work : active) {
+        names += names.empty() ? "" : ", ";
+        names += tool::shown(work.name);
+      }
       end(fmt::format("{}: error: compiling takes more than {} GiB of memory; given up", names,
                       kMaxResidentBytes >> 30));
     }

@@ -288,3 +288,12 @@ TEST_CASE("every profile of the tree is read, and says where it comes from") {
   }
   CHECK(count == 9);
 }
+
+TEST_CASE("a key of many parts is an error and no crash") {
+  std::string key = "a";
+  for (int i = 0; i < 100000; ++i) key += ".a";
+  const auto p = parse(kHead + "[" + key + "]\n");
+  REQUIRE_FALSE(p);
+  CHECK(p.error().message ==
+        "p.toml:5:2: error: a key of more than 16 parts; those of a profile have at most two");
+}

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole bakes: what is compiled again when, what is written, and that bytes depend on content only.
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
@@ -76,7 +79,7 @@ TEST_CASE("bake: writes the table, the header, the assembly and the depfile", "[
   }
   CHECK_FALSE(p.exists("out/test_table.cpp"));
   const std::string header = p.read("out/test_table.hpp");
-  CHECK_THAT(header, ContainsSubstring("enum class Kernel : std::uint32_t {\n  one,\n  two,\n}"));
+  CHECK_THAT(header, ContainsSubstring("enum class Kernel : ::std::uint32_t {\n  one,\n  two,\n}"));
   CHECK_THAT(header, ContainsSubstring("    \"two_fp16sa_twice\",\n"));
   // The depfile has every file of any variant, though the first variant reads fewer.
   const std::string depfile = p.read("out/test.d");
@@ -317,6 +320,184 @@ TEST_CASE("bake: both forms of embedding hold the table's bytes", "[bake]") {
     REQUIRE(std::system(command.c_str()) == 0);
     CHECK(p.read("copy") == table);
   }
+}
+
+// The words are those of C++'s standard, [lex.key] with its alternative tokens, up to C++23; the
+// last two are macros of GCC and Clang on Linux outside strict modes.
+TEST_CASE("bake: the header compiles whatever kernels and tables are called", "[bake]") {
+  if (std::system("c++ --version > /dev/null 2>&1") != 0) SKIP("no c++ here");
+  const std::string names[] = {"alignas",      "alignof",      "and",           "and_eq",
+                               "asm",          "auto",         "bitand",        "bitor",
+                               "bool",         "break",        "case",          "catch",
+                               "char",         "char16_t",     "char32_t",      "char8_t",
+                               "class",        "co_await",     "co_return",     "co_yield",
+                               "compl",        "concept",      "const",         "const_cast",
+                               "consteval",    "constexpr",    "constinit",     "continue",
+                               "decltype",     "default",      "delete",        "do",
+                               "double",       "dynamic_cast", "else",          "enum",
+                               "explicit",     "export",       "extern",        "false",
+                               "float",        "for",          "friend",        "goto",
+                               "if",           "inline",       "int",           "int_",
+                               "long",         "mutable",      "namespace",     "new",
+                               "noexcept",     "not",          "not_eq",        "nullptr",
+                               "operator",     "or",           "or_eq",         "private",
+                               "protected",    "public",       "register",      "reinterpret_cast",
+                               "requires",     "return",       "short",         "signed",
+                               "sizeof",       "static",       "static_assert", "static_cast",
+                               "struct",       "switch",       "template",      "this",
+                               "thread_local", "throw",        "true",          "try",
+                               "typedef",      "typeid",       "typename",      "union",
+                               "unsigned",     "using",        "virtual",       "void",
+                               "volatile",     "wchar_t",      "while",         "xor",
+                               "xor_eq",       "import",       "module",        "std",
+                               "spirkiln",     "table",        "errno",         "stdout",
+                               "linux",        "unix",         "int__",         "scale"};
+  const test::Workspace w;
+  std::string manifest = "[defaults]\nvariants = [\"fp32\"]\n";
+  for (const std::string& name : names) {
+    manifest += "[[kernel]]\nname = \"" + name + "\"\nsource = \"k.comp\"\n";
+  }
+  w.write("kernels/m.toml", manifest);
+  w.write("kernels/k.comp",
+          "#version 450\nlayout(binding = 0) buffer B { sfp b[]; };\n"
+          "void main() { buffer_st1(b, 0, afp(1.0)); }\n");
+  gen::BakeOptions options = w.options();
+  options.embed = gen::EmbedForm::kArray;
+  std::string uses = "#include <cerrno>\n#include <cstdio>\n";
+  const auto bake = [&](const std::string& table) {
+    options.name = table;
+    const auto run = test::run_bake(options);
+    INFO((run.result.ok() ? "" : run.result.error().message));
+    REQUIRE(run.result.ok());
+    uses += "#include \"" + table + "_table.hpp\"\n";
+  };
+  bake("class");
+  w.write("kernels/m.toml",
+          "[[kernel]]\nname = \"int\"\nsource = \"k.comp\"\nvariants = [\"fp32\"]\n");
+  for (const char* table : {"std", "linux", "int_", "spirkiln", "tables", "xor_eq"}) bake(table);
+  // A word gets a '_', and a name that looks like that another: they stay apart.
+  uses +=
+      "using namespace spirkiln::tables::class_;\n"
+      "constexpr auto name(Kernel k) { return kKernelNames[unsigned(k)]; }\n"
+      "constexpr auto name(Variant v) { return kVariantNames[unsigned(v)]; }\n"
+      "static_assert(name(Kernel::int_) == \"int\" && name(Variant::int_) == \"int\");\n"
+      "static_assert(name(Kernel::int__) == \"int_\" && name(Kernel::int___) == \"int__\");\n"
+      "static_assert(name(Kernel::unix_) == \"unix\" && name(Kernel::scale) == \"scale\");\n"
+      "static_assert(unsigned(spirkiln::tables::std::Kernel::int_) == 0);\n"
+      "static_assert(unsigned(spirkiln::tables::linux_::Kernel::int_) == 0);\n"
+      "static_assert(unsigned(spirkiln::tables::int__::Kernel::int_) == 0);\n"
+      "static_assert(unsigned(spirkiln::tables::xor_eq_::Kernel::int_) == 0);\n"
+      "int main() { return 0; }\n";
+  w.write("uses.cpp", uses);
+  const std::string folder = w.root().string();
+  for (const char* standard : {"c++20", "gnu++20"}) {
+    INFO(standard);
+    const std::string command = std::string("c++ -fsyntax-only -Wall -Wextra -Werror -std=") +
+                                standard + " -I '" + folder + "/out' '" + folder + "/uses.cpp' '" +
+                                folder + "/out/std_table.cpp' > '" + folder + "/log' 2>&1";
+    const int status = std::system(command.c_str());
+    INFO(w.read("log"));
+    CHECK(status == 0);
+  }
+}
+
+// Each entry's own checksum is right: its writer was wrong, not the disk.
+TEST_CASE("bake: a cache entry that no compiler wrote is not believed", "[bake]") {
+  const Project p;
+  p.bake();
+  const std::string table = p.read("out/test_table.bin");
+  const gen::Cache cache(p / "cache");
+  std::vector<std::string> keys;
+  for (const auto& entry : fs::recursive_directory_iterator(p / "cache")) {
+    if (!entry.is_regular_file()) continue;
+    keys.push_back(entry.path().parent_path().filename().string() + entry.path().stem().string());
+  }
+  REQUIRE(keys.size() > 15);
+  std::sort(keys.begin(), keys.end());
+  SECTION("made up") {
+    std::size_t n = 0;
+    for (const std::string& key : keys) {
+      auto bytes = cache.load(key);
+      REQUIRE(bytes);
+      // A module's entry: Vulkan's version, the number of words, the words; a frame's is zstd's.
+      switch (n++ % 6) {
+        case 0:
+          bytes->resize(bytes->size() - 4);
+          break;
+        case 1:
+          (*bytes)[8] ^= 1;
+          break;  // the magic number
+        case 2:
+          (*bytes)[2] ^= 1;
+          break;  // Vulkan 1.0 becomes another
+        case 3:
+          bytes->replace(8 + 20, 4, 4, '\0');
+          break;  // the first instruction
+        case 4:
+          bytes->clear();
+          break;
+        case 5:
+          (*bytes)[8 + 12] = 1;
+          (*bytes)[8 + 13] = 0;
+          break;  // the bound of ids
+      }
+      cache.store(key, *bytes);
+    }
+  }
+  SECTION("of another key") {
+    const std::string first = cache.load(keys[0]).value();
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const fs::path own = cache.entry_path(keys[i]);
+      fs::remove(own);
+      fs::rename(cache.entry_path(keys[(i + 1) % keys.size()]), own);
+      if (i == 0) cache.store(keys[1], first);  // the last takes the first's
+    }
+  }
+  fs::remove_all(p / "out");
+  CHECK(p.bake().compiled == 15);
+  CHECK(p.read("out/test_table.bin") == table);
+}
+
+TEST_CASE("bake: a pipe or a link in the cache's folder is no entry, and goes", "[bake]") {
+  const Project p;
+  p.bake();
+  const std::string table = p.read("out/test_table.bin");
+  const fs::path precious = p.write("precious", "words");
+  std::vector<fs::path> entries;
+  for (const auto& entry : fs::recursive_directory_iterator(p / "cache")) {
+    if (entry.is_regular_file()) entries.push_back(entry.path());
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    fs::remove(entries[i]);
+    if (i % 2 == 0) {
+      REQUIRE(::mkfifo(entries[i].c_str(), 0600) == 0);
+    } else {
+      fs::create_symlink(precious, entries[i]);
+    }
+  }
+  fs::remove_all(p / "out");
+  CHECK(p.bake().compiled == 15);
+  CHECK(p.read("out/test_table.bin") == table);
+  CHECK(p.read("precious") == "words");
+  for (const fs::path& entry : entries) CHECK(fs::is_regular_file(fs::symlink_status(entry)));
+}
+
+TEST_CASE("bake: no more variants in a table than can be compiled", "[bake]") {
+  const test::Workspace w;
+  std::string values;
+  for (int i = 0; i < 800; ++i) values += (i == 0 ? "" : ",") + std::to_string(i);
+  std::string manifest = "[defaults.axes.N]\nvalues = [" + values + "]\n";
+  for (int i = 0; i < 20; ++i) {
+    manifest += "[[kernel]]\nname = \"k" + std::to_string(i) + "\"\nsource = \"k.comp\"\n";
+  }
+  w.write("kernels/m.toml", manifest);
+  w.write("kernels/k.comp", "#version 450\nvoid main() {}\n");
+  const auto run = test::run_bake(w.options());
+  REQUIRE_FALSE(run.result.ok());
+  // 800 values in five forms are 4000 variants; 16 kernels have 64000.
+  CHECK_THAT(run.result.error().message,
+             ContainsSubstring("m.toml:51:1: error: with 'k16' the table has more than 65536 "
+                               "variants; bake several tables"));
 }
 
 TEST_CASE("cache: the oldest entries go when it grows too large", "[cache]") {

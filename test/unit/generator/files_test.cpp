@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "output_set.hpp"
 #include "workspace.hpp"
 
 using namespace spirkiln;
@@ -63,15 +64,15 @@ TEST_CASE("sources: what is no text file is refused", "[files]") {
 TEST_CASE("outputs: replaced as a whole, and not touched when nothing changes", "[files]") {
   const test::Workspace w;
   const fs::path path = w / "out.bin";
-  REQUIRE(gen::write_file(path, "one").ok());
+  REQUIRE(tool::write_file(path, "one").ok());
   const auto old_time = fs::file_time_type::clock::now() - std::chrono::hours(1);
   fs::last_write_time(path, old_time);
-  REQUIRE(gen::write_file(path, "one").ok());
+  REQUIRE(tool::write_file(path, "one").ok());
   CHECK(fs::last_write_time(path) == old_time);
-  REQUIRE(gen::write_file(path, "two").ok());
+  REQUIRE(tool::write_file(path, "two").ok());
   CHECK(w.read("out.bin") == "two");
   CHECK(fs::last_write_time(path) != old_time);
-  CHECK_FALSE(gen::write_file(w / "no/such/folder/x", "x").ok());
+  CHECK_FALSE(tool::write_file(w / "no/such/folder/x", "x").ok());
   // Nothing but the file itself is left in the folder.
   CHECK(std::distance(fs::directory_iterator(w.root()), fs::directory_iterator()) == 1);
 }

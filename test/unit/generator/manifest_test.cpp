@@ -244,3 +244,90 @@ TEST_CASE("manifest: several mistakes are all reported, in order of place", "[ma
   CHECK(first < second);
   CHECK(second < third);
 }
+
+TEST_CASE("manifest: a key of many parts is an error and no crash", "[manifest]") {
+  std::string key = "a";
+  for (int i = 0; i < 100000; ++i) key += ".a";
+  const std::string kernel = "[[kernel]]\nname = \"k\"\nsource = \"k.comp\"\n";
+  struct Case {
+    std::string text;
+    const char* position;
+  };
+  const Case cases[] = {
+      {kernel + key + " = 1\n", "m.toml:4:1: "},
+      {kernel + "\n[" + key + "]\n", "m.toml:5:2: "},
+      {kernel + "[[" + key + "]]\n", "m.toml:4:3: "},
+      {kernel + "defines = { X = 1, " + key + " = 2 }\n", "m.toml:4:20: "},
+      {kernel + "  \"a # ' \\\" b\" . 'c = [' ." + key + " = 1\n", "m.toml:4:3: "},
+      {kernel + "defines = '" + key + "'\n" + key + " = 1\n", "m.toml:5:1: "},
+      {kernel + "x = \"\"\"\n" + key + "\"\"\"\"\"\n" + key + " = 1\n", "m.toml:6:1: "}};
+  for (const Case& c : cases) {
+    INFO(c.position);
+    const auto m = parse(c.text);
+    REQUIRE_FALSE(m.ok());
+    CHECK(m.error().message ==
+          std::string(c.position) +
+              "error: a key of more than 16 parts; those of a manifest have at "
+              "most five");
+  }
+  // Dots that make no key.
+  auto m = parse(kernel + "# " + key + "\n[kernel.defines]\nX = \"" + key.substr(0, 999) +
+                 "\"\nY = '''\n" + key.substr(0, 999) + "'''\n");
+  CHECK(m.ok());
+}
+
+TEST_CASE("manifest: values that are nested without end are an error and no crash", "[manifest]") {
+  const std::string head = "[[kernel]]\nname = \"k\"\nsource = \"k.comp\"\nvariants = ";
+  std::string tables;
+  for (int i = 0; i < 100000; ++i) tables += "{a=";
+  for (const std::string& value :
+       {std::string(100000, '['), tables, std::string(200, '[') + std::string(200, ']')}) {
+    const auto m = parse(head + value + "\n");
+    REQUIRE_FALSE(m.ok());
+    CHECK_THAT(m.error().message, ContainsSubstring("m.toml:4:"));
+  }
+}
+
+TEST_CASE("manifest: what no kernel can have so many of", "[manifest]") {
+  const std::string kernel = "[[kernel]]\nname = \"k\"\nsource = \"k.comp\"\n";
+  std::string values;
+  for (int i = 0; i < 100000; ++i) values += std::to_string(i) + ",";
+  std::string axes;
+  std::string wrong;
+  for (int i = 0; i < 300; ++i) {
+    axes += "ncnn_x" + std::to_string(i) + " = [0]\n";
+    wrong += "unknown" + std::to_string(i) + " = 1\n";
+  }
+  std::string rules;
+  for (int i = 0; i < 1025; ++i) {
+    rules += "[[kernel.excludes]]\nwhen = { variant = \"fp32\" }\nreason = \"r\"\n";
+  }
+  struct Case {
+    std::string text;
+    const char* said;
+  };
+  const Case cases[] = {
+      {"[kernel.axes.N]\nvalues = [" + values + "]\n",
+       "m.toml:5:10: error: N: 100000 values; a kernel has at most 4096 variants"},
+      {"[kernel.device]\nncnn_subgroupSize = [" + values + "]\n",
+       "m.toml:5:21: error: ncnn_subgroupSize: 100000 values; a kernel has at most 4096 variants"},
+      {"[[kernel.excludes]]\nreason = \"r\"\nwhen = { variant = [" + values + "] }\n",
+       "m.toml:6:20: error: 100000 values; a kernel has at most 4096 variants"},
+      {rules, "1025 rules; a kernel has at most 1024"},
+      {wrong, "m.toml: error: 200 more mistakes"},
+  };
+  for (const Case& c : cases) {
+    INFO(c.said);
+    const auto m = parse(kernel + c.text);
+    REQUIRE_FALSE(m.ok());
+    CHECK_THAT(m.error().message, ContainsSubstring(c.said));
+    CHECK(m.error().message.size() < 20000);
+  }
+}
+
+TEST_CASE("manifest: a source's name without a NUL", "[manifest]") {
+  const auto m = parse("[[kernel]]\nname = \"k\"\nsource = \"k.comp\\u0000x\"\n");
+  REQUIRE_FALSE(m.ok());
+  CHECK(m.error().message ==
+        "m.toml:3:10: error: 'source' holds a NUL character; no file's name does");
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program: exit codes, which stream says what, and its commands.
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -35,10 +36,12 @@ struct Shell : test::Workspace {
           "  acpvec4 v = acpvec4(buffer_ld4(a, i)) * acp(p.s);\n"
           "  buffer_st4(b, i, afpvec4(v));\n}\n");
   }
-  Outcome run(const std::string& arguments) const {
-    const std::string command = "cd '" + root().string() + "' && SPIRKILN_CACHE='" +
+  // In a folder below the root.
+  Outcome run(const std::string& arguments, const std::string& folder = ".") const {
+    const std::string command = "cd '" + (*this / folder).string() + "' && SPIRKILN_CACHE='" +
                                 root().string() + "/cache' '" + SPIRKILN_PROGRAM + "' " +
-                                arguments + " > out.txt 2> err.txt";
+                                arguments + " > '" + root().string() + "/out.txt' 2> '" +
+                                root().string() + "/err.txt'";
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("out.txt"), read("err.txt")};
   }
@@ -156,6 +159,162 @@ TEST_CASE("program: macros that expand without end are given up", "[program]") {
 }
 
 // Parts of the compilers set themselves up on first use, so each round is a fresh process.
+TEST_CASE("program: no input is written over", "[program]") {
+  const Shell s;
+  REQUIRE(s.run("bake m.toml --name t --out-dir o " + s.glsl()).status == 0);
+  std::filesystem::create_hard_link(s / "scale.comp", s / "hard.spv");
+  std::filesystem::create_symlink("m.toml", s / "link.d");
+  s.write("part.glsl", "#define PART 1\n");
+  s.write("with_part.comp", "#version 450\n#include \"part.glsl\"\nvoid main() {}\n");
+  const char* kept[] = {"m.toml", "scale.comp", "part.glsl", "o/t_table.bin"};
+  std::vector<std::string> before;
+  for (const char* name : kept) before.push_back(s.read(name));
+  const std::string glsl = " " + s.glsl();
+  for (const std::string& arguments :
+       {"spirv scale.comp --variant fp32 -o scale.comp" + glsl,
+        "spirv scale.comp --variant fp32 -o hard.spv" + glsl,
+        "spirv with_part.comp --variant fp32 -o part.glsl" + glsl,
+        std::string("dump o/t_table.bin scale --spirv o/t_table.bin"),
+        "bake m.toml --name n --out-dir n --depfile m.toml" + glsl,
+        "bake m.toml --name n --out-dir n --depfile link.d" + glsl,
+        "bake . --name n --out-dir n --depfile m.toml" + glsl,
+        "bake m.toml --name n --out-dir n --depfile scale.comp" + glsl}) {
+    INFO(arguments);
+    const auto o = s.run(arguments);
+    CHECK(o.status == 1);
+    CHECK_THAT(o.err, StartsWith("spirkiln: error: the output '"));
+    CHECK_THAT(o.err, ContainsSubstring("' is an input as well"));
+    CHECK_FALSE(s.exists("n"));
+    for (std::size_t i = 0; i < before.size(); ++i) CHECK(s.read(kept[i]) == before[i]);
+  }
+}
+
+TEST_CASE("program: what a table needs is found from inside the manifest's folder", "[program]") {
+  const Shell s;
+  std::filesystem::create_directories(s / "project/variants/kernels");
+  std::filesystem::create_directory_symlink(std::string(SPIRKILN_SOURCE_ROOT) + "/glsl",
+                                            s / "project/glsl");
+  for (const char* name : {"m.toml", "scale.comp"}) {
+    std::filesystem::copy_file(s / name, s / "project/variants/kernels" / name);
+  }
+  for (const char* input : {"m.toml", ".", "./", "./m.toml", "../kernels", "../kernels/m.toml"}) {
+    INFO(input);
+    const auto o = s.run(std::string("list --explain ") + input, "project/variants/kernels");
+    INFO(o.err);
+    CHECK(o.status == 0);
+    CHECK_THAT(o.out, ContainsSubstring("kept scale_fp16s\n"));
+  }
+  const auto o = s.run("spirv scale.comp --variant fp32 -o -", "project/variants/kernels");
+  CHECK(o.status == 0);
+}
+
+TEST_CASE("program: sources with any name, and messages of one line", "[program]") {
+  const Shell s;
+  const std::string folder = "q\"u\\o\nte%41:7: d";
+  s.write(folder + "/m.toml", "[[kernel]]\nname = \"k\"\nsource = \"k:1.comp\"\n");
+  const std::string good = "#version 450\n#include \"in.glsl\"\nvoid main() { f(); }\n";
+  s.write(folder + "/k:1.comp", good);
+  s.write(folder + "/in.glsl", "void f() {}\n");
+  const std::string bake = "bake '" + folder + "' --name t --out-dir o " + s.glsl();
+  const auto fine = s.run(bake);
+  INFO(fine.err);
+  REQUIRE(fine.status == 0);
+
+  const std::string shown = "q\"u\\o\\nte%41:7: d/";
+  s.write(folder + "/in.glsl", "void f() {\n  bogus = 1;\n}\n");
+  CHECK(s.run(bake).err == shown +
+                               "in.glsl:2:3: error: 'bogus': undeclared identifier\n"
+                               "  in all 5 variants of k\n"
+                               "spirkiln: error: 1 of 1 kernels failed; nothing was written\n");
+  s.write(folder + "/in.glsl", "void f() { f(); }\n");
+  CHECK_THAT(s.run(bake).err, StartsWith(shown + "in.glsl:1:6: error: 'f': this function calls "
+                                                 "itself; GLSL has no recursion\n"));
+  s.write(folder + "/k:1.comp", "#version 450\n#include \"none.glsl\"\nvoid main() {}\n");
+  const auto none = s.run(bake);
+  CHECK_THAT(none.err, StartsWith(shown + "k:1.comp:2:"));
+  CHECK_THAT(none.err, ContainsSubstring("no such file; looked for '" + shown + "none.glsl', '"));
+  s.write(folder + "/m.toml", "name = 1\n");
+  CHECK(s.run(bake).err == shown +
+                               "m.toml:1:1: error: unknown key 'name'; a manifest holds "
+                               "[[kernel]] entries and [defaults]\n");
+  CHECK(s.run("list 'a\nb'").err ==
+        "spirkiln: error: cannot open 'a\\nb': No such file or directory\n");
+  CHECK(s.run("bake 'a\nb.toml' --name t --out-dir o").err ==
+        "spirkiln: error: there is no file 'a\\nb.toml'\n");
+}
+
+TEST_CASE("program: a pipe is no input", "[program]") {
+  const Shell s;
+  for (const char* name : {"pipe", "pipes/p.toml", "pipe.comp"}) {
+    std::filesystem::create_directories((s / name).parent_path());
+    REQUIRE(::mkfifo((s / name).c_str(), 0600) == 0);
+  }
+  s.write("inc.comp", "#version 450\n#include \"pipe\"\nvoid main() {}\n");
+  for (const std::string& arguments :
+       {std::string("list pipe"), std::string("dump pipe x"),
+        "bake pipes --name t --out-dir o " + s.glsl(), "bake pipe --name t --out-dir o " + s.glsl(),
+        "axes pipe.comp " + s.glsl(), "spirv pipe.comp --variant fp32 -o x " + s.glsl(),
+        "spirv inc.comp --variant fp32 -o x " + s.glsl()}) {
+    INFO(arguments);
+    const auto o = s.run(arguments);
+    CHECK(o.status == 1);
+    CHECK_THAT(o.err, ContainsSubstring("it is not a regular file"));
+  }
+}
+
+TEST_CASE("program: an empty name is a mistake", "[program]") {
+  const Shell s;
+  for (const char* arguments :
+       {"bake '' --name t --out-dir o", "bake m.toml --name t --out-dir ''",
+        "bake m.toml --name t --out-dir o --depfile ''", "list ''", "dump '' x", "axes ''",
+        "spirv '' --variant fp32 -o x", "spirv scale.comp --variant fp32 -o ''"}) {
+    INFO(arguments);
+    const auto o = s.run(arguments);
+    CHECK(o.status == 2);
+    CHECK_THAT(o.err, ContainsSubstring("an empty name names no file"));
+  }
+}
+
+TEST_CASE("program: outputs to streams and through links", "[program]") {
+  const Shell s;
+  const std::string spirv = "spirv scale.comp --variant fp32 " + s.glsl();
+  REQUIRE(s.run(spirv + "-o x.spv").status == 0);
+  const std::string words = s.read("x.spv");
+  CHECK(s.run(spirv + "-o -").out == words);
+  CHECK(s.run(spirv + "-o /dev/stdout").out == words);
+  s.write("behind", "old");
+  std::filesystem::create_symlink("behind", s / "link");
+  REQUIRE(s.run(spirv + "-o link").status == 0);
+  CHECK(std::filesystem::is_symlink(s / "link"));
+  CHECK(s.read("behind") == words);
+  // A depfile that nobody keeps.
+  REQUIRE(::mkfifo((s / "pipe").c_str(), 0600) == 0);
+  const std::string reader =
+      "cat '" + (s / "pipe").string() + "' > '" + (s / "depfile").string() + "' &";
+  REQUIRE(std::system(reader.c_str()) == 0);
+  const auto o = s.run("bake m.toml --name t --out-dir o --depfile pipe " + s.glsl());
+  CHECK(o.status == 0);
+  CHECK_THAT(s.read("depfile"), StartsWith("o/t_table.bin o/t_table.hpp o/t_table.S: \\\n"));
+  CHECK(std::filesystem::is_fifo(s / "pipe"));
+}
+
+TEST_CASE("program: a local size of one to three numbers", "[program]") {
+  const Shell s;
+  s.write("k.comp", "#version 450\nvoid main() {}\n");
+  const std::string spirv = "spirv k.comp --variant fp32 -o - " + s.glsl() + "--local-size ";
+  const std::string full = s.run(spirv + "8,8,1").out;
+  CHECK_FALSE(full.empty());
+  CHECK(s.run(spirv + "8,8").out == full);
+  CHECK(s.run(spirv + "8").out != full);
+  for (const char* wrong : {"8,", "0", "8,8,8,8", "8,-1", "8x8"}) {
+    INFO(wrong);
+    const auto o = s.run(spirv + wrong);
+    CHECK(o.status == 1);
+    CHECK_THAT(o.err, ContainsSubstring("expected X, X,Y or X,Y,Z"));
+  }
+  CHECK_THAT(s.run("spirv --help").out, ContainsSubstring("X, X,Y or X,Y,Z"));
+}
+
 TEST_CASE("program: many threads from the first moment", "[program]") {
   const Shell s;
   std::string first;

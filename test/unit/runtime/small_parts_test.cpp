@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Half conversion, the LRU, memory types, cache files, library names.
+#include <stdlib.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
@@ -10,6 +12,7 @@
 #include "graph/lru.hpp"
 #include "graph/pipelines.hpp"
 #include "graph/plan.hpp"
+#include "loader/instance.hpp"
 #include "loader/library.hpp"
 #include "loader/memory.hpp"
 
@@ -172,3 +175,23 @@ TEST_CASE("the public API gives that error, too") {
              ContainsSubstring("libabsent-a.so") && ContainsSubstring("libabsent-b.so"));
 }
 #endif
+
+TEST_CASE("SPIRKILN_VALIDATION: a value that means nothing is an error") {
+  const char* before = std::getenv("SPIRKILN_VALIDATION");
+  const std::string kept = before != nullptr ? before : "";
+  for (const char* value : {"2", "yes", "GPU", "1 "}) {
+    INFO(value);
+    ::setenv("SPIRKILN_VALIDATION", value, 1);
+    const auto instance = Instance::create(false, {});
+    REQUIRE_FALSE(instance);
+    CHECK(instance.error().code == ErrorCode::kInvalidArgument);
+    CHECK(instance.error().message ==
+          "SPIRKILN_VALIDATION is '" + std::string(value) + "'; expected 0, 1 or gpu");
+  }
+  ::setenv("SPIRKILN_VALIDATION", "0", 1);
+  CHECK_FALSE(validation_in_environment());
+  ::setenv("SPIRKILN_VALIDATION", "gpu", 1);
+  CHECK(validation_in_environment());
+  before != nullptr ? ::setenv("SPIRKILN_VALIDATION", kept.c_str(), 1)
+                    : ::unsetenv("SPIRKILN_VALIDATION");
+}

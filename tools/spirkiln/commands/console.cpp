@@ -3,9 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
+
+#include "output_set.hpp"
+#include "program.hpp"
 
 namespace spirkiln::gen {
 
@@ -23,11 +24,21 @@ int fail(const Error& error) {
 }
 
 int write_stdout(std::string_view bytes) {
-  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() ||
-      std::fflush(stdout) != 0) {
-    return fail(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
-  }
+  tool::print(bytes);
   return 0;
+}
+
+Status check_single_output(const std::string& output,
+                           const std::vector<std::filesystem::path>& inputs) {
+  if (output == "-") return Ok{};
+  if (Status status = tool::check_output(output, false); !status.ok()) return status;
+  return tool::refuse_inputs({output}, inputs);
+}
+
+int write_single_output(const std::string& output, std::string_view bytes) {
+  if (output == "-") return write_stdout(bytes);
+  const Status status = tool::write_file(output, bytes);
+  return status.ok() ? 0 : fail(status.error());
 }
 
 void print_message(Severity severity, std::string_view text) {

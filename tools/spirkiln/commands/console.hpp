@@ -2,7 +2,10 @@
 // What the commands say, and where.
 #pragma once
 
+#include <filesystem>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "spirkiln/result.hpp"
 
@@ -13,8 +16,14 @@ namespace spirkiln::gen {
 int fail(std::string_view text);
 int fail(const Error& error);
 
-// The exit status: a full disk or a closed pipe is an error.
+// The exit status 0: run_program() looks whether it arrived.
 int write_stdout(std::string_view bytes);
+
+// For commands with one output; "-" is standard output. First whether it may be written: nothing of
+// `inputs` is written over. Then the exit status.
+Status check_single_output(const std::string& output,
+                           const std::vector<std::filesystem::path>& inputs);
+int write_single_output(const std::string& output, std::string_view bytes);
 
 // A MessageCallback.
 void print_message(Severity severity, std::string_view text);

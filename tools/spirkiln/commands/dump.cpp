@@ -37,7 +37,7 @@ int run_dump(const DumpArguments& arguments) {
   const auto* variant = table->find_variant(arguments.variant);
   if (variant == nullptr) {
     return fail(fmt::format("'{}' has no variant '{}'; 'spirkiln list {}' names all",
-                            arguments.table, arguments.variant, arguments.table));
+                            shown(arguments.table), arguments.variant, shown(arguments.table)));
   }
   if (arguments.as_reflection) return write_stdout(reflection_json(*table, *variant) + "\n");
   const auto fail_here = [&](const Error& e) {
@@ -49,9 +49,8 @@ int run_dump(const DumpArguments& arguments) {
   if (!words.ok()) return fail_here(words.error());
   if (!arguments.spirv.empty()) {
     const std::string_view bytes(reinterpret_cast<const char*>(words->data()), words->size() * 4);
-    if (arguments.spirv == "-") return write_stdout(bytes);
-    const Status status = write_file(arguments.spirv, bytes);
-    return status.ok() ? 0 : fail(status.error());
+    const Status possible = check_single_output(arguments.spirv, {arguments.table});
+    return possible.ok() ? write_single_output(arguments.spirv, bytes) : fail(possible.error());
   }
   const bool cross = arguments.as_glsl || arguments.as_msl || arguments.as_hlsl;
   const auto text = cross ? cross_compile(*words, {blob.vulkan_version, blob.spirv_version},

@@ -64,15 +64,20 @@ int run_spirv(const SpirvArguments& arguments) {
   auto source = sources.load(arguments.file);
   if (!source.ok()) return fail(source.error());
   request.source = *source;
+  // At once what is known already; the includes at the end.
+  if (const Status status = check_single_output(arguments.output, {arguments.file}); !status.ok()) {
+    return fail(status.error());
+  }
   const Watchdog watchdog(std::chrono::seconds(arguments.time_limit));
   const SourceOutcome outcome = compile_source(request, sources);
   for (const Diagnostic& d : outcome.diagnostics) fmt::print(stderr, "{}\n", to_string(d));
   if (!outcome.ok) return 1;
   const std::string_view bytes(reinterpret_cast<const char*>(outcome.words.data()),
                                outcome.words.size() * 4);
-  if (arguments.output == "-") return write_stdout(bytes);
-  const Status status = write_file(arguments.output, bytes);
-  return status.ok() ? 0 : fail(status.error());
+  std::vector<fs::path> read;
+  for (const auto& file : sources.opened()) read.push_back(file.path);
+  const Status possible = check_single_output(arguments.output, read);
+  return possible.ok() ? write_single_output(arguments.output, bytes) : fail(possible.error());
 }
 
 }  // namespace spirkiln::gen

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several outputs that belong together, replaced together.
+// Several outputs that belong together, replaced together. Every program writes its files here.
+//
+// A regular file is replaced by renaming, so that nobody ever sees half of one; where its name is a
+// link, the file behind it is and the link stays. A device, a named pipe or an open file of this
+// process (/dev/stdout) is written in place.
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "spirkiln/result.hpp"
 
-namespace spirkiln::gen {
+namespace spirkiln::tool {
 
 struct Output {
   std::filesystem::path path;
@@ -20,10 +25,19 @@ struct Output {
 // the caller will make the folder.
 Status check_output(const std::filesystem::path& path, bool missing_folder_is_made);
 
+// An error (kInvalidArgument) where an output is one of the inputs, by whatever name or link. What
+// does not exist yet, and what is no regular file, is none.
+Status refuse_inputs(const std::vector<std::filesystem::path>& outputs,
+                     const std::vector<std::filesystem::path>& inputs);
+
 // All of them or, after an error, none. Every byte is on its way to the disk, under temporary
 // names, before the first old file goes; files that already hold their bytes are not touched. Only
 // the end of the process between two renames can leave some old and some new, in the order given.
+// What is written in place is written before the first rename, and cannot be taken back.
 Status write_outputs(const std::vector<Output>& outputs);
+
+// One output.
+Status write_file(const std::filesystem::path& path, std::string_view bytes);
 
 // What a process that was killed in write_outputs() left beside these files. Nobody else may be
 // writing them.
@@ -42,4 +56,4 @@ class FolderLock {
   int fd_ = -1;
 };
 
-}  // namespace spirkiln::gen
+}  // namespace spirkiln::tool
