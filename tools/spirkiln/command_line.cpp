@@ -213,6 +213,43 @@ Command add_spirv(CLI::App& app) {
   return {&command, [arguments] { return run_spirv(*arguments); }};
 }
 
+Command add_report(CLI::App& app) {
+  const auto arguments = std::make_shared<ReportArguments>();
+  CLI::App& command = *app.add_subcommand(
+      "report", "Show where a table's bytes are, by kernel and by axis, and what would save some");
+  command.add_option("table", arguments->table, "A NAME_table.bin")->required();
+  command.add_option("--html", arguments->html, "Write a page with charts to this file instead");
+  command.add_option("--budget", arguments->budget,
+                     "Fail when the table has more bytes (kernels have theirs in manifests)");
+  command.add_flag("--json", arguments->json, "As JSON");
+  return {&command, [arguments] { return run_report(*arguments); }};
+}
+
+Command add_lock(CLI::App& app) {
+  const auto arguments = std::make_shared<LockArguments>();
+  CLI::App& command = *app.add_subcommand(
+      "lock", "Write down what each variant of a table is and needs, or check that it still does");
+  command.add_option("table", arguments->table, "A NAME_table.bin")->required();
+  auto* action = command.add_option_group("action");
+  action->add_option("-o,--output", arguments->output, "The lock to write, or - for standard output");
+  action->add_option("--check", arguments->check,
+                     "A lock: fail where variants or what they need differ, and, when the same "
+                     "compilers made it, where sizes or hashes do");
+  action->require_option(1);
+  return {&command, [arguments] { return run_lock(*arguments); }};
+}
+
+Command add_diff(CLI::App& app) {
+  const auto arguments = std::make_shared<DiffArguments>();
+  CLI::App& command = *app.add_subcommand(
+      "diff", "Compare two tables; as diff(1), exit status 1 says that they differ");
+  command.add_option("before", arguments->before, "A NAME_table.bin")->required();
+  command.add_option("after", arguments->after, "Another")->required();
+  command.add_flag("--asm", arguments->disassembly, "Compare changed modules' assembly as well");
+  command.add_flag("--json", arguments->json, "As JSON");
+  return {&command, [arguments] { return run_diff(*arguments); }};
+}
+
 }  // namespace
 
 int run_command_line(const std::vector<std::string>& words) {
@@ -229,11 +266,14 @@ int run_command_line(const std::vector<std::string>& words) {
       "  spirkiln list build/variants/ocr_table.bin\n"
       "  spirkiln list --explain variants/kernels\n"
       "  spirkiln dump build/variants/ocr_table.bin gemm_nc_fp16s --glsl\n"
+      "  spirkiln report build/variants/ocr_table.bin --html sizes.html\n"
+      "  spirkiln lock build/variants/ocr_table.bin --check variants/ocr.lock\n"
+      "  spirkiln diff old/ocr_table.bin build/variants/ocr_table.bin --asm\n"
       "  spirkiln spirv kernel.comp --variant fp16sa -o kernel.spv\n"
       "  spirkiln model --help\n"
       "  spirkiln check --help");
   const Command commands[] = {add_bake(app), add_compile(app), add_link(app), add_spirv(app),
-                              add_list(app), add_axes(app),    add_dump(app)};
+                              add_list(app), add_axes(app), add_dump(app), add_report(app), add_lock(app), add_diff(app)};
   // They parse their own options, see start_other().
   app.add_subcommand("model", "Pack an ONNX model (starts the program spirkiln-model)");
   app.add_subcommand("check",

@@ -105,6 +105,30 @@ struct SpirvArguments {
 };
 int run_spirv(const SpirvArguments& arguments);
 
+struct ReportArguments {
+  std::string table;
+  std::string html;
+  std::optional<std::uint64_t> budget;  // bytes of the file
+  bool json = false;
+};
+int run_report(const ReportArguments& arguments);
+
+struct LockArguments {
+  std::string table;
+  std::string output;  // a file, or -
+  std::string check;   // a lock, instead
+};
+int run_lock(const LockArguments& arguments);
+
+// As diff(1): 0 for equal tables, 1 for different ones, 2 after an error.
+struct DiffArguments {
+  std::string before;
+  std::string after;
+  bool disassembly = false;
+  bool json = false;
+};
+int run_diff(const DiffArguments& arguments);
+
 // Programs of their own: this one needs neither protobuf and onnx, as the packer of models does,
 // nor the runtime, as the check of devices does. Nothing where `arguments` asks for neither, else
 // the status of a start that failed.
