@@ -130,8 +130,8 @@ gen::PackKernel pack_kernel(const std::string& name, const std::vector<Words>& m
   return kernel;
 }
 
-// Milliseconds to all modules of one kernel, in a table where nothing was decoded before; the best of
-// five, since others may use the processor.
+// Milliseconds to all modules of one kernel, in a table where nothing was decoded before; the best
+// of five, since others may use the processor.
 std::vector<double> decode_times(const std::string& bytes) {
   const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
   std::vector<double> times;
@@ -146,8 +146,8 @@ std::vector<double> decode_times(const std::string& bytes) {
         const auto words = table->words(variant.blob);
         if (!words.ok()) throw Failure(words.error().message);
       }
-      best = std::min(best,
-                      std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+      best =
+          std::min(best, std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
     }
     times.push_back(best);
   }

@@ -61,7 +61,9 @@ void add_source_options(CLI::App& command, SourceArguments& arguments) {
 
 void add_table_options(CLI::App& command, TableTarget& table, std::string& embed) {
   command.add_option("--name", table.name, "Name of the table: files are NAME_table.*")->required();
-  command.add_option("--out-dir", table.out_dir, "Folder of the outputs")->required()->check(tool::not_empty());
+  command.add_option("--out-dir", table.out_dir, "Folder of the outputs")
+      ->required()
+      ->check(tool::not_empty());
   command.add_option("--embed", embed, "Form to link: incbin, array (a .cpp) or none")
       ->check(CLI::IsMember({"incbin", "array", "none"}))
       ->capture_default_str();
@@ -72,7 +74,8 @@ void add_jobs(CLI::App& command, unsigned& jobs, const char* text) {
 }
 
 void add_depfile(CLI::App& command, std::string& depfile) {
-  command.add_option("--depfile", depfile, "Write what was read, in Make's syntax")->check(tool::not_empty());
+  command.add_option("--depfile", depfile, "Write what was read, in Make's syntax")
+      ->check(tool::not_empty());
 }
 
 void add_stats_options(CLI::App& command, StatsArguments& arguments) {
@@ -84,7 +87,8 @@ Command add_bake(CLI::App& app) {
   const auto arguments = std::make_shared<BakeArguments>();
   CLI::App& command = *app.add_subcommand("bake", "Compile manifests into a table");
   command.add_option("manifests", arguments->options.inputs, "Manifests, or folders of them")
-      ->required()->check(tool::not_empty())
+      ->required()
+      ->check(tool::not_empty())
       ->type_name("MANIFEST_OR_FOLDER...");
   add_table_options(command, arguments->options, arguments->embed);
   add_jobs(command, arguments->options.jobs, "Threads (default: all processors)");
@@ -101,10 +105,12 @@ Command add_compile(CLI::App& app) {
   CLI::App& command =
       *app.add_subcommand("compile", "Compile a manifest's kernels into an object, for 'link'");
   command.add_option("manifest", arguments->manifest, "The manifest")
-      ->required()->check(tool::not_empty())
+      ->required()
+      ->check(tool::not_empty())
       ->type_name("MANIFEST");
   command.add_option("-o,--output", arguments->options.output, "The object (NAME.spko)")
-      ->required()->check(tool::not_empty());
+      ->required()
+      ->check(tool::not_empty());
   command.add_option("--kernel", arguments->options.kernel,
                      "One kernel of the manifest (default: all)");
   add_depfile(command, arguments->depfile);
@@ -119,7 +125,8 @@ Command add_link(CLI::App& app) {
   CLI::App& command =
       *app.add_subcommand("link", "Make a table of the objects that 'compile' wrote");
   command.add_option("objects", arguments->options.objects, "Objects, in any order")
-      ->required()->check(tool::not_empty())
+      ->required()
+      ->check(tool::not_empty())
       ->type_name("OBJECT...");
   add_table_options(command, arguments->options, arguments->embed);
   add_jobs(command, arguments->options.jobs, "Threads (default: all processors)");
@@ -135,7 +142,8 @@ Command add_list(CLI::App& app) {
   command
       .add_option("table", arguments->inputs,
                   "A NAME_table.bin; with --explain, manifests or folders of them")
-      ->required()->check(tool::not_empty());
+      ->required()
+      ->check(tool::not_empty());
   auto* explain = command.add_flag(
       "--explain", arguments->explain,
       "For every point of the manifests' products: kept, merged, pruned or left out, and why");
@@ -151,7 +159,9 @@ Command add_axes(CLI::App& app) {
   const auto arguments = std::make_shared<AxesArguments>();
   CLI::App& command =
       *app.add_subcommand("axes", "Show which macros about the device kernels test");
-  command.add_option("kernels", arguments->kernels, "Kernels")->required()->check(tool::not_empty());
+  command.add_option("kernels", arguments->kernels, "Kernels")
+      ->required()
+      ->check(tool::not_empty());
   add_include_folders(command, arguments->folders);
   command.add_option("--glsl", arguments->glsl, "Folder with dialect/");
   command.add_flag("--json", arguments->json, "As JSON");
@@ -161,11 +171,14 @@ Command add_axes(CLI::App& app) {
 Command add_dump(CLI::App& app) {
   const auto arguments = std::make_shared<DumpArguments>();
   CLI::App& command = *app.add_subcommand("dump", "Show one variant (default: --asm)");
-  command.add_option("table", arguments->table, "A NAME_table.bin")->required()->check(tool::not_empty());
+  command.add_option("table", arguments->table, "A NAME_table.bin")
+      ->required()
+      ->check(tool::not_empty());
   command.add_option("variant", arguments->variant, "Its name, as 'list' prints it")->required();
   auto* form = command.add_option_group("form");
   form->add_option("--spirv", arguments->spirv,
-                   "Write the words to a file, or - for standard output")->check(tool::not_empty());
+                   "Write the words to a file, or - for standard output")
+      ->check(tool::not_empty());
   form->add_flag("--asm", arguments->as_asm, "SPIR-V assembly");
   form->add_flag("--glsl", arguments->as_glsl, "GLSL, by SPIRV-Cross");
   form->add_flag("--msl", arguments->as_msl, "Metal's language, by SPIRV-Cross");
@@ -187,7 +200,8 @@ Command add_spirv(CLI::App& app) {
                   "bf16s")
       ->required();
   command.add_option("-o,--output", arguments->output, "The module, or - for standard output")
-      ->required()->check(tool::not_empty());
+      ->required()
+      ->check(tool::not_empty());
   command.add_option("--profile", arguments->profile, "Edition of the dialect")
       ->check(CLI::IsMember({"ncnn-2023", "ncnn-2026"}))
       ->capture_default_str();
@@ -217,8 +231,11 @@ Command add_report(CLI::App& app) {
   const auto arguments = std::make_shared<ReportArguments>();
   CLI::App& command = *app.add_subcommand(
       "report", "Show where a table's bytes are, by kernel and by axis, and what would save some");
-  command.add_option("table", arguments->table, "A NAME_table.bin")->required();
-  command.add_option("--html", arguments->html, "Write a page with charts to this file instead");
+  command.add_option("table", arguments->table, "A NAME_table.bin")
+      ->required()
+      ->check(tool::not_empty());
+  command.add_option("--html", arguments->html, "Write a page with charts to this file instead")
+      ->check(tool::not_empty());
   command.add_option("--budget", arguments->budget,
                      "Fail when the table has more bytes (kernels have theirs in manifests)");
   command.add_flag("--json", arguments->json, "As JSON");
@@ -229,9 +246,13 @@ Command add_lock(CLI::App& app) {
   const auto arguments = std::make_shared<LockArguments>();
   CLI::App& command = *app.add_subcommand(
       "lock", "Write down what each variant of a table is and needs, or check that it still does");
-  command.add_option("table", arguments->table, "A NAME_table.bin")->required();
+  command.add_option("table", arguments->table, "A NAME_table.bin")
+      ->required()
+      ->check(tool::not_empty());
   auto* action = command.add_option_group("action");
-  action->add_option("-o,--output", arguments->output, "The lock to write, or - for standard output");
+  action
+      ->add_option("-o,--output", arguments->output, "The lock to write, or - for standard output")
+      ->check(tool::not_empty());
   action->add_option("--check", arguments->check,
                      "A lock: fail where variants or what they need differ, and, when the same "
                      "compilers made it, where sizes or hashes do");
@@ -243,8 +264,10 @@ Command add_diff(CLI::App& app) {
   const auto arguments = std::make_shared<DiffArguments>();
   CLI::App& command = *app.add_subcommand(
       "diff", "Compare two tables; as diff(1), exit status 1 says that they differ");
-  command.add_option("before", arguments->before, "A NAME_table.bin")->required();
-  command.add_option("after", arguments->after, "Another")->required();
+  command.add_option("before", arguments->before, "A NAME_table.bin")
+      ->required()
+      ->check(tool::not_empty());
+  command.add_option("after", arguments->after, "Another")->required()->check(tool::not_empty());
   command.add_flag("--asm", arguments->disassembly, "Compare changed modules' assembly as well");
   command.add_flag("--json", arguments->json, "As JSON");
   return {&command, [arguments] { return run_diff(*arguments); }};
@@ -273,7 +296,8 @@ int run_command_line(const std::vector<std::string>& words) {
       "  spirkiln model --help\n"
       "  spirkiln check --help");
   const Command commands[] = {add_bake(app), add_compile(app), add_link(app), add_spirv(app),
-                              add_list(app), add_axes(app), add_dump(app), add_report(app), add_lock(app), add_diff(app)};
+                              add_list(app), add_axes(app),    add_dump(app), add_report(app),
+                              add_lock(app), add_diff(app)};
   // They parse their own options, see start_other().
   app.add_subcommand("model", "Pack an ONNX model (starts the program spirkiln-model)");
   app.add_subcommand("check",

@@ -25,6 +25,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return spirkiln::tool::run_program("spirkiln", run, argc, argv);
-}
+int main(int argc, char** argv) { return spirkiln::tool::run_program("spirkiln", run, argc, argv); }

@@ -27,8 +27,9 @@ std::filesystem::path table_path(const TableTarget& target, std::string_view ext
 std::vector<std::filesystem::path> table_paths(const TableTarget& target);
 
 // NAME_table.bin, .hpp and, by `embed`, .S or .cpp.
-std::vector<tool::Output> table_outputs(const TableTarget& target, const std::vector<PackKernel>& kernels,
-                                  const std::string& table);
+std::vector<tool::Output> table_outputs(const TableTarget& target,
+                                        const std::vector<PackKernel>& kernels,
+                                        const std::string& table);
 
 // Makes the folder, which is gone again after an error, and writes all or none. One at a time in
 // one folder; what a killed process left of these outputs is removed.

@@ -116,7 +116,7 @@ int run_report(const ReportArguments& arguments);
 struct LockArguments {
   std::string table;
   std::string output;  // a file, or -
-  std::string check;   // a lock, instead
+  std::string check;  // a lock, instead
 };
 int run_lock(const LockArguments& arguments);
 

@@ -33,8 +33,9 @@ int run_report(const ReportArguments& arguments) {
   const auto report = size_report(*table);
   if (!report.ok()) return fail(report.error());
   if (!arguments.html.empty()) {
-    const Status written = write_file(arguments.html, report_html(*report));
-    if (!written.ok()) return fail(written.error());
+    const Status possible = check_single_output(arguments.html, {arguments.table});
+    if (!possible.ok()) return fail(possible.error());
+    if (write_single_output(arguments.html, report_html(*report)) != 0) return 1;
   }
   const bool quiet = !arguments.html.empty() && !arguments.json;
   const int status =
@@ -50,9 +51,9 @@ int run_lock(const LockArguments& arguments) {
   const auto table = Table::from_file(arguments.table);
   if (!table.ok()) return fail(table.error());
   if (arguments.check.empty()) {
-    if (arguments.output == "-") return write_stdout(lock_text(*table));
-    const Status written = write_file(arguments.output, lock_text(*table));
-    return written.ok() ? 0 : fail(written.error());
+    const Status possible = check_single_output(arguments.output, {arguments.table});
+    return possible.ok() ? write_single_output(arguments.output, lock_text(*table))
+                         : fail(possible.error());
   }
   const auto text = read_file(arguments.check, kMaxLockBytes);
   if (!text.ok()) return fail(text.error());
