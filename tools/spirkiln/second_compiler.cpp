@@ -52,7 +52,7 @@ struct NumberedText {
     if (!numbered.starts_with('s')) return kernel;
     const auto [stop, error] =
         std::from_chars(numbered.data() + 1, numbered.data() + numbered.size(), index);
-    return error == std::errc{} && index < names.size() ? names[index] : kernel;
+    return error == std::errc{} && index < names.size() ? from_line_name(names[index]) : kernel;
   }
 };
 
