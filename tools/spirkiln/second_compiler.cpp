@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "cache.hpp"
+#include "expanded_text.hpp"
 #include "link_errors.hpp"
 #include "newer_extensions.hpp"
 #include "process.hpp"
