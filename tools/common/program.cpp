@@ -32,8 +32,7 @@ int fail(const char* name, const char* text) {
 }
 
 int finish_output(const char* name, int status) {
-  errno = 0;
-  if (std::fflush(stdout) != 0 && why_not_printed == 0) why_not_printed = errno;
+  flush();
   if (why_not_printed == 0 && std::ferror(stdout) == 0) return status;
   std::fprintf(stderr, "%s: error: cannot write to standard output%s%s\n", name,
                why_not_printed != 0 ? ": " : "",
@@ -48,6 +47,11 @@ void print(std::string_view bytes) {
   if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size() && why_not_printed == 0) {
     why_not_printed = errno;
   }
+}
+
+void flush() {
+  errno = 0;
+  if (std::fflush(stdout) != 0 && why_not_printed == 0) why_not_printed = errno;
 }
 
 int run_program(const char* name, int (*run)(int argc, char** argv), int argc, char** argv) {

@@ -16,5 +16,7 @@ int run_program(const char* name, int (*run)(int argc, char** argv), int argc, c
 
 // Prints to standard output; run_program() says why it failed.
 void print(std::string_view bytes);
+// What was printed goes out now.
+void flush();
 
 }  // namespace spirkiln::tool

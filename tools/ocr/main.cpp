@@ -213,7 +213,7 @@ int read_all(const Arguments& arguments) {
     } else if (page) {
       for (const OcrLine& line : page->lines) fmt::print("{}\n", line.text);
     }
-    std::fflush(stdout);
+    tool::flush();
     for (const std::string& warning : warnings)
       say(Severity::kWarning, tool::with_shown(warning, file));
     warnings.clear();

@@ -419,26 +419,28 @@ TEST_CASE("bake: a cache entry that no compiler wrote is not believed", "[bake]"
     for (const std::string& key : keys) {
       auto bytes = cache.load(key);
       REQUIRE(bytes);
-      // A module's entry: Vulkan's version, the number of words, the words; a frame's is zstd's.
+      // A module's entry: Vulkan's version, an empty text (no second compiler), the number of words,
+      // the words; a frame's is zstd's.
+      constexpr std::size_t kWords = 12;
       switch (n++ % 6) {
         case 0:
           bytes->resize(bytes->size() - 4);
           break;
         case 1:
-          (*bytes)[8] ^= 1;
+          (*bytes)[kWords] ^= 1;
           break;  // the magic number
         case 2:
           (*bytes)[2] ^= 1;
           break;  // Vulkan 1.0 becomes another
         case 3:
-          bytes->replace(8 + 20, 4, 4, '\0');
+          bytes->replace(kWords + 20, 4, 4, '\0');
           break;  // the first instruction
         case 4:
           bytes->clear();
           break;
         case 5:
-          (*bytes)[8 + 12] = 1;
-          (*bytes)[8 + 13] = 0;
+          (*bytes)[kWords + 12] = 1;
+          (*bytes)[kWords + 13] = 0;
           break;  // the bound of ids
       }
       cache.store(key, *bytes);
@@ -455,7 +457,7 @@ TEST_CASE("bake: a cache entry that no compiler wrote is not believed", "[bake]"
   }
   fs::remove_all(p / "out");
   CHECK(p.bake().compiled == 15);
-  CHECK(p.read("out/test_table.bin") == table);
+  CHECK((p.read("out/test_table.bin") == table));
 }
 
 TEST_CASE("bake: a pipe or a link in the cache's folder is no entry, and goes", "[bake]") {
