@@ -236,8 +236,7 @@ Command add_report(CLI::App& app) {
       ->check(tool::not_empty());
   command.add_option("--html", arguments->html, "Write a page with charts to this file instead")
       ->check(tool::not_empty());
-  command.add_option("--budget", arguments->budget,
-                     "Fail when the table has more bytes (kernels have theirs in manifests)");
+  command.add_option("--budget", arguments->budget, "Fail when the file has more bytes");
   command.add_flag("--json", arguments->json, "As JSON");
   return {&command, [arguments] { return run_report(*arguments); }};
 }

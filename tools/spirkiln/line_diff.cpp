@@ -106,7 +106,7 @@ std::string hunks(const std::vector<Edit>& edits, const Lines& a, const Lines& b
       removed += edits[j].kind != '+' ? 1 : 0;
       added += edits[j].kind != '-' ? 1 : 0;
       body += edits[j].kind;
-      body += edits[j].kind == '+' ? b[edits[j].after] : a[edits[j].before];
+      body += edits[j].kind == '-' ? a[edits[j].before] : b[edits[j].after];
       body += '\n';
     }
     out += fmt::format("@@ -{},{} +{},{} @@\n{}", edits[begin].before + (removed > 0 ? 1 : 0),

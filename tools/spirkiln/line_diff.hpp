@@ -13,8 +13,8 @@ namespace spirkiln::gen {
 std::string line_diff(std::string_view before, std::string_view after);
 
 // The same for two disassemblies, where lines that differ in the numbers of ids alone count as
-// equal: one more instruction renumbers all behind it. Texts that differ in nothing else are
-// compared exactly.
+// equal: one more instruction renumbers all behind it (such lines are given as `after` has them).
+// Texts that differ in nothing else are compared exactly.
 std::string disassembly_diff(const std::string& before, const std::string& after);
 
 }  // namespace spirkiln::gen

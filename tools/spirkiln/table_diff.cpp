@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "json_text.hpp"
@@ -24,7 +25,13 @@ Result<std::string> disassembly_of(const Table& table, const table::VariantEntry
   const auto words = module_of(table, v);
   if (!words.ok()) return words.error();
   auto text = disassemble(*words);
-  if (text.ok()) return text;
+  if (text.ok()) {
+    // The heading tells the bound of ids, which is no change of its own.
+    std::string_view rest = *text;
+    while (rest.starts_with(';'))
+      rest.remove_prefix(std::min(rest.find('\n'), rest.size() - 1) + 1);
+    return std::string(rest);
+  }
   return Error{text.error().code,
                fmt::format("variant '{}': {}", table.string(v.name), text.error().message)};
 }

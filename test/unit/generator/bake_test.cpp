@@ -419,8 +419,8 @@ TEST_CASE("bake: a cache entry that no compiler wrote is not believed", "[bake]"
     for (const std::string& key : keys) {
       auto bytes = cache.load(key);
       REQUIRE(bytes);
-      // A module's entry: Vulkan's version, an empty text (no second compiler), the number of words,
-      // the words; a frame's is zstd's.
+      // A module's entry: Vulkan's version, an empty text (no second compiler), the number of
+      // words, the words; a frame's is zstd's.
       constexpr std::size_t kWords = 12;
       switch (n++ % 6) {
         case 0:

@@ -74,9 +74,9 @@ TEST_CASE("line diff: ids that were renumbered are no change", "[diff]") {
       "               OpStore %8 %11\n";
   CHECK(gen::disassembly_diff(before, before).empty());
   CHECK(gen::disassembly_diff(before, more) ==
-        "@@ -1,4 +1,5 @@\n        %float = OpTypeFloat 32\n          %9 = OpLoad %float %8\n"
-        "+         %10 = OpFAdd %float %9 %9\n          %10 = OpFMul %float %9 %9\n"
-        "                OpStore %8 %10\n");
+        "@@ -1,4 +1,5 @@\n        %float = OpTypeFloat 32\n           %9 = OpLoad %float %8\n"
+        "+         %10 = OpFAdd %float %9 %9\n          %11 = OpFMul %float %10 %10\n"
+        "                OpStore %8 %11\n");
   // Where ids are all that differs, they are shown.
   std::string other = before;
   other.replace(other.rfind("%10"), 3, "%9");

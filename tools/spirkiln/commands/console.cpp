@@ -7,6 +7,7 @@
 
 #include "output_set.hpp"
 #include "program.hpp"
+#include "shown.hpp"
 
 namespace spirkiln::gen {
 
@@ -39,6 +40,12 @@ int write_single_output(const std::string& output, std::string_view bytes) {
   if (output == "-") return write_stdout(bytes);
   const Status status = tool::write_file(output, bytes);
   return status.ok() ? 0 : fail(status.error());
+}
+
+Result<Table> open_table_file(const std::string& path) {
+  auto table = Table::from_file(path);
+  if (table.ok()) return table;
+  return Error{table.error().code, tool::with_shown(table.error().message, path)};
 }
 
 void print_message(Severity severity, std::string_view text) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "spirkiln/result.hpp"
+#include "table/table.hpp"
 
 namespace spirkiln::gen {
 
@@ -24,6 +25,9 @@ int write_stdout(std::string_view bytes);
 Status check_single_output(const std::string& output,
                            const std::vector<std::filesystem::path>& inputs);
 int write_single_output(const std::string& output, std::string_view bytes);
+
+// As Table::from_file(), with the name in a message as messages show names.
+Result<Table> open_table_file(const std::string& path);
 
 // A MessageCallback.
 void print_message(Severity severity, std::string_view text);

@@ -6,6 +6,7 @@
 #include "cross.hpp"
 #include "files.hpp"
 #include "list.hpp"
+#include "nearest_name.hpp"
 #include "second_compiler.hpp"
 #include "spirv_tools.hpp"
 
@@ -32,12 +33,16 @@ Result<std::string> disassemble_by(const std::vector<std::uint32_t>& words,
 }  // namespace
 
 int run_dump(const DumpArguments& arguments) {
-  const auto table = Table::from_file(arguments.table);
+  const auto table = open_table_file(arguments.table);
   if (!table.ok()) return fail(table.error());
   const auto* variant = table->find_variant(arguments.variant);
   if (variant == nullptr) {
-    return fail(fmt::format("'{}' has no variant '{}'; 'spirkiln list {}' names all",
-                            shown(arguments.table), arguments.variant, shown(arguments.table)));
+    std::vector<std::string_view> names;
+    for (const auto& v : table->variants()) names.push_back(table->string(v.name));
+    return fail(fmt::format(
+        "'{}' has no variant '{}'; the nearest is '{}', and 'spirkiln list {}' names all",
+        shown(arguments.table), shown(arguments.variant), nearest_name(arguments.variant, names),
+        shown(arguments.table)));
   }
   if (arguments.as_reflection) return write_stdout(reflection_json(*table, *variant) + "\n");
   const auto fail_here = [&](const Error& e) {
@@ -51,6 +56,14 @@ int run_dump(const DumpArguments& arguments) {
     const std::string_view bytes(reinterpret_cast<const char*>(words->data()), words->size() * 4);
     const Status possible = check_single_output(arguments.spirv, {arguments.table});
     return possible.ok() ? write_single_output(arguments.spirv, bytes) : fail(possible.error());
+  }
+  if ((blob.flags & table::kRawWords) != 0 &&
+      (arguments.as_glsl || arguments.as_msl || arguments.as_hlsl)) {
+    return fail_here(
+        {ErrorCode::kUnsupported,
+         fmt::format("it has instructions that {} does not know, so it is not translated; "
+                     "--asm and --spirv show it",
+                     spirv_tools_version())});
   }
   const bool cross = arguments.as_glsl || arguments.as_msl || arguments.as_hlsl;
   const auto text = cross ? cross_compile(*words, {blob.vulkan_version, blob.spirv_version},

@@ -30,7 +30,7 @@ int run_list(const ListArguments& arguments) {
     return 2;
   }
   const std::string& path = arguments.inputs.front();
-  const auto table = Table::from_file(path);
+  const auto table = open_table_file(path);
   if (!table.ok()) return fail(table.error());
   const auto text = arguments.json ? list_json(*table) : list_text(*table);
   if (!text.ok()) return fail(fmt::format("'{}': {}", path, text.error().message));

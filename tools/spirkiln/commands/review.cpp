@@ -28,7 +28,7 @@ std::string over_budget(const ReportArguments& arguments, const SizeReport& repo
 }  // namespace
 
 int run_report(const ReportArguments& arguments) {
-  const auto table = Table::from_file(arguments.table);
+  const auto table = open_table_file(arguments.table);
   if (!table.ok()) return fail(table.error());
   const auto report = size_report(*table);
   if (!report.ok()) return fail(report.error());
@@ -48,7 +48,7 @@ int run_report(const ReportArguments& arguments) {
 }
 
 int run_lock(const LockArguments& arguments) {
-  const auto table = Table::from_file(arguments.table);
+  const auto table = open_table_file(arguments.table);
   if (!table.ok()) return fail(table.error());
   if (arguments.check.empty()) {
     const Status possible = check_single_output(arguments.output, {arguments.table});
@@ -71,9 +71,9 @@ int run_lock(const LockArguments& arguments) {
 }
 
 int run_diff(const DiffArguments& arguments) {
-  const auto before = Table::from_file(arguments.before);
+  const auto before = open_table_file(arguments.before);
   if (!before.ok()) return fail(before.error()) + 1;
-  const auto after = Table::from_file(arguments.after);
+  const auto after = open_table_file(arguments.after);
   if (!after.ok()) return fail(after.error()) + 1;
   const auto difference = diff_tables(*before, *after, arguments.disassembly);
   if (!difference.ok()) return fail(difference.error()) + 1;
