@@ -6,9 +6,8 @@
 #include <cmath>
 #include <cstring>
 
-#include <xxhash.h>
-
 #include "loader/guard.hpp"
+#include "table/checksum.hpp"
 #include "table/read_file.hpp"
 
 namespace spirkiln {
@@ -106,8 +105,7 @@ Status Model::State::parse() {
   const auto head = std::span(bytes).first(std::min(bytes.size(), sizeof header));
   if (auto s = check_head(head, bytes.size(), origin); !s) return s;
   std::memcpy(&header, bytes.data(), sizeof header);
-  const auto body = std::span(bytes).subspan(sizeof(ModelHeader));
-  if (XXH3_64bits(body.data(), body.size()) != header.checksum) return corrupt("checksum");
+  if (file_checksum<ModelHeader>(bytes) != header.checksum) return corrupt("checksum");
   if (auto s = parse_sections(); !s) return s;
   for (const auto& check :
        {&State::check_exprs, &State::check_tensors, &State::check_consts, &State::check_nodes}) {

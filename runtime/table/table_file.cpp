@@ -8,9 +8,8 @@
 #include <cstring>
 #include <string_view>
 
-#include <xxhash.h>
-
 #include "table/checked_bytes.hpp"
+#include "table/checksum.hpp"
 
 namespace spirkiln {
 
@@ -43,8 +42,7 @@ class Reader {
     const auto first = f_.bytes.first(std::min(f_.bytes.size(), sizeof f_.header));
     if (auto s = check_table_head(first, f_.bytes.size(), origin_); !s) return s;
     std::memcpy(&f_.header, f_.bytes.data(), sizeof f_.header);
-    const auto body = f_.bytes.subspan(sizeof f_.header);
-    if (XXH3_64bits(body.data(), body.size()) != f_.header.checksum) return corrupt("checksum");
+    if (file_checksum<TableHeader>(f_.bytes) != f_.header.checksum) return corrupt("checksum");
     return Ok{};
   }
 

@@ -160,7 +160,9 @@ void reseal(std::vector<std::byte>& bytes) {
   Header h;
   std::memcpy(&h, bytes.data(), sizeof h);
   h.total_bytes = bytes.size();
-  h.checksum = XXH3_64bits(bytes.data() + sizeof h, bytes.size() - sizeof h);
+  h.checksum = 0;
+  const std::uint64_t head = XXH3_64bits(&h, sizeof h);
+  h.checksum = XXH3_64bits_withSeed(bytes.data() + sizeof h, bytes.size() - sizeof h, head);
   std::memcpy(bytes.data(), &h, sizeof h);
 }
 

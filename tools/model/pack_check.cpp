@@ -4,12 +4,12 @@
 #include "pack_error.hpp"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <cmath>
 #include <cstring>
 
 #include "table/checked_bytes.hpp"
+#include "table/checksum.hpp"
 
 namespace spirkiln::packer {
 namespace {
@@ -330,7 +330,7 @@ Result<PackContents> open_pack(std::span<const std::uint8_t> bytes) {
     pack.bytes = bytes;
     auto& h = pack.header;
     std::memcpy(&h, bytes.data(), sizeof h);
-    if (XXH3_64bits(bytes.data() + sizeof h, bytes.size() - sizeof h) != h.checksum) {
+    if (file_checksum<model::ModelHeader>(std::as_bytes(bytes)) != h.checksum) {
       fail_corrupt("the pack is damaged: its checksum does not fit");
     }
     for (int c = 0; c < 3; ++c) {

@@ -6,13 +6,15 @@
 #include "pack_error.hpp"
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <span>
+
+#include "table/checksum.hpp"
 
 namespace spirkiln::packer {
 namespace {
@@ -283,7 +285,8 @@ std::vector<std::uint8_t> Writer::run(const PackOptions& options) {
   header.data = section(data_);
   if (header.data.offset != data_at) fail_corrupt("internal error: the data moved");
   header.total_bytes = bytes.size();
-  header.checksum = XXH3_64bits(bytes.data() + sizeof header, bytes.size() - sizeof header);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  header.checksum = file_checksum<model::ModelHeader>(std::as_bytes(std::span(bytes)));
   std::memcpy(bytes.data(), &header, sizeof header);
   return bytes;
 }

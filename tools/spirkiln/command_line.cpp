@@ -236,7 +236,8 @@ Command add_report(CLI::App& app) {
       ->check(tool::not_empty());
   command.add_option("--html", arguments->html, "Write a page with charts to this file instead")
       ->check(tool::not_empty());
-  command.add_option("--budget", arguments->budget, "Fail when the file has more bytes");
+  command.add_option("--budget", arguments->budget, "Fail when the file has more bytes")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
   command.add_flag("--json", arguments->json, "As JSON");
   return {&command, [arguments] { return run_report(*arguments); }};
 }

@@ -12,6 +12,7 @@
 #include "files.hpp"
 #include "frames.hpp"
 #include "module_coder.hpp"
+#include "table/checksum.hpp"
 #include "table_index.hpp"
 
 namespace spirkiln::gen {
@@ -123,7 +124,8 @@ class Writer {
     header.version = table::kVersion;
     header.header_bytes = sizeof header;
     header.total_bytes = bytes_.size();
-    header.checksum = hash_bytes(std::string_view(bytes_).substr(sizeof header));
+    std::memcpy(bytes_.data(), &header, sizeof header);
+    header.checksum = file_checksum<table::TableHeader>(std::as_bytes(std::span(bytes_)));
     std::memcpy(bytes_.data(), &header, sizeof header);
     return std::move(bytes_);
   }

@@ -21,7 +21,7 @@
 namespace spirkiln::model {
 
 inline constexpr char kMagic[8] = {'S', 'P', 'K', 'M', 'O', 'D', 'E', 'L'};
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::uint32_t kNone = 0xffffffffu;
 
 // What a pack may hold. Readers refuse more, since a small file could otherwise ask for any amount
@@ -50,7 +50,9 @@ struct ModelHeader {
   std::uint32_t version;
   std::uint32_t header_bytes;  // sizeof(ModelHeader)
   std::uint64_t total_bytes;
-  std::uint64_t checksum;  // XXH3_64bits of the bytes behind the header
+  // XXH3 (64 bits) of the bytes behind the header; its seed is the same of the header itself, with
+  // this field as 0.
+  std::uint64_t checksum;
   std::uint32_t name;  // string
   std::uint32_t producer;  // string: tool and version
   // The picture that enters: byte b of channel c becomes b * input_scale[c] + input_shift[c],

@@ -71,7 +71,9 @@ struct TableHeader {
   std::uint32_t version;
   std::uint32_t header_bytes;  // sizeof(TableHeader)
   std::uint64_t total_bytes;
-  std::uint64_t checksum;  // XXH3_64bits of the bytes behind the header
+  // XXH3 (64 bits) of the bytes behind the header; its seed is the same of the header itself, with
+  // this field as 0.
+  std::uint64_t checksum;
   FrameEntry index;
   FrameEntry dictionary;
 };

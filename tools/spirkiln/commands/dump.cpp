@@ -8,6 +8,7 @@
 #include "list.hpp"
 #include "nearest_name.hpp"
 #include "second_compiler.hpp"
+#include "spirv_operands.hpp"
 #include "spirv_tools.hpp"
 
 namespace spirkiln::gen {
@@ -57,7 +58,7 @@ int run_dump(const DumpArguments& arguments) {
     const Status possible = check_single_output(arguments.spirv, {arguments.table});
     return possible.ok() ? write_single_output(arguments.spirv, bytes) : fail(possible.error());
   }
-  if ((blob.flags & table::kRawWords) != 0 &&
+  if ((blob.flags & table::kRawWords) != 0 && !read_operands(*words) &&
       (arguments.as_glsl || arguments.as_msl || arguments.as_hlsl)) {
     return fail_here(
         {ErrorCode::kUnsupported,
