@@ -49,20 +49,21 @@ std::string axis_names(const KernelManifest& kernel) {
 
 // { TILE = 8, variant = ["fp32", "fp16p"] }
 Condition read_condition(const toml::key& key, const toml::node& node, const KernelManifest& kernel,
-                         const FailAt& fail) {
+                         ManifestErrors& errors) {
   Condition condition;
   const toml::table* table = node.as_table();
   if (table == nullptr || table->empty()) {
-    fail(node.source(),
-         fmt::format("'{}' must be a table of axes with a value or a list of values", key.str()));
+    errors.fail(
+        node.source(),
+        fmt::format("'{}' must be a table of axes with a value or a list of values", key.str()));
     return condition;
   }
   for (const auto& [axis, value] : *table) {
     const auto* known = values_of(kernel, axis.str());
     const bool may_come = kernel.device_auto && is_device_axis(axis.str());
     if (known == nullptr && !may_come) {
-      fail(axis.source(), fmt::format("'{}' is no axis of '{}'; its axes are: {}", axis.str(),
-                                      kernel.name, axis_names(kernel)));
+      errors.fail(axis.source(), fmt::format("'{}' is no axis of '{}'; its axes are: {}",
+                                             axis.str(), kernel.name, axis_names(kernel)));
       continue;
     }
     std::vector<const toml::node*> items;
@@ -71,20 +72,20 @@ Condition read_condition(const toml::key& key, const toml::node& node, const Ker
     } else {
       items.push_back(&value);
     }
-    if (items.empty()) fail(value.source(), "a list of one or more values is expected");
+    if (items.empty()) errors.fail(value.source(), "a list of one or more values is expected");
     if (items.size() > kMaxVariants) {
-      fail(value.source(),
-           fmt::format("{} values; a kernel has at most {} variants", items.size(), kMaxVariants));
+      errors.fail(value.source(), fmt::format("{} values; a kernel has at most {} variants",
+                                              items.size(), kMaxVariants));
       continue;
     }
     for (const toml::node* item : items) {
       const auto text = value_text(*item);
       if (!text) {
-        fail(item->source(), "expected an integer, a boolean or a string");
+        errors.fail(item->source(), "expected an integer, a boolean or a string");
       } else if (known != nullptr &&
                  std::find(known->begin(), known->end(), *text) == known->end()) {
-        fail(item->source(), fmt::format("'{}' is not among the values of '{}': {}", *text,
-                                         axis.str(), listed(*known)));
+        errors.fail(item->source(), fmt::format("'{}' is not among the values of '{}': {}", *text,
+                                                axis.str(), listed(*known)));
       } else {
         condition[std::string(axis.str())].push_back(*text);
       }
@@ -107,16 +108,17 @@ bool matches(const Condition& condition, const KernelManifest& kernel, const std
 
 }  // namespace
 
-void read_rules(const toml::key& key, const toml::node& node, const std::string& file,
-                KernelManifest& kernel, const FailAt& fail) {
+void read_rules(const toml::key& key, const toml::node& node, KernelManifest& kernel,
+                ManifestErrors& errors) {
   const bool excludes = key.str() == "excludes";
   const toml::array* rules = node.as_array();
   if (rules == nullptr || !rules->is_array_of_tables()) {
-    fail(node.source(), fmt::format("'{0}' must be written as [[kernel.{0}]]", key.str()));
+    errors.fail(node.source(), fmt::format("'{0}' must be written as [[kernel.{0}]]", key.str()));
     return;
   }
   if (rules->size() > kMaxRules) {
-    fail(node.source(), fmt::format("{} rules; a kernel has at most {}", rules->size(), kMaxRules));
+    errors.fail(node.source(),
+                fmt::format("{} rules; a kernel has at most {}", rules->size(), kMaxRules));
     return;
   }
   for (const toml::node& item : *rules) {
@@ -124,29 +126,29 @@ void read_rules(const toml::key& key, const toml::node& node, const std::string&
     const auto where = table.source();
     Rule rule;
     rule.excludes = excludes;
-    rule.position = {Severity::kError, file, where.begin.line, where.begin.column, {}};
+    rule.position = errors.at(where);
     for (const auto& [name, value] : table) {
       if (name.str() == "when") {
-        rule.when = read_condition(name, value, kernel, fail);
+        rule.when = read_condition(name, value, kernel, errors);
       } else if (name.str() == "then" && !excludes) {
-        rule.then = read_condition(name, value, kernel, fail);
+        rule.then = read_condition(name, value, kernel, errors);
       } else if (name.str() == "reason") {
         const auto* reason = value.as_string();
         if (reason == nullptr || reason->get().empty() ||
             reason->get().find('\n') != std::string::npos) {
-          fail(value.source(), "'reason' must be one line of text");
+          errors.fail(value.source(), "'reason' must be one line of text");
         } else {
           rule.reason = reason->get();
         }
       } else {
-        fail(name.source(), fmt::format("unknown key '{}'; a rule has 'when'{} and 'reason'",
-                                        name.str(), excludes ? "" : ", 'then'"));
+        errors.fail(name.source(), fmt::format("unknown key '{}'; a rule has 'when'{} and 'reason'",
+                                               name.str(), excludes ? "" : ", 'then'"));
       }
     }
     for (const char* needed : {"when", "then", "reason"}) {
       if (excludes && std::string_view(needed) == "then") continue;
       if (!table.contains(needed)) {
-        fail(where, fmt::format("[[kernel.{}]] without '{}'", key.str(), needed));
+        errors.fail(where, fmt::format("[[kernel.{}]] without '{}'", key.str(), needed));
       }
     }
     kernel.rules.push_back(std::move(rule));

@@ -4,18 +4,16 @@
 
 #include <toml++/toml.h>
 
-#include <functional>
 #include <string>
 
 #include "manifest.hpp"
+#include "manifest_errors.hpp"
 
 namespace spirkiln::gen {
 
-using FailAt = std::function<void(const toml::source_region&, std::string)>;
-
 // Axes and variants of the kernel must be there already: rules may name nothing else.
-void read_rules(const toml::key& key, const toml::node& node, const std::string& file,
-                KernelManifest& kernel, const FailAt& fail);
+void read_rules(const toml::key& key, const toml::node& node, KernelManifest& kernel,
+                ManifestErrors& errors);
 
 // The first rule that forbids the point, or null. `values` go with the kernel's axes.
 const Rule* forbidding_rule(const KernelManifest& kernel, const std::string& form,
