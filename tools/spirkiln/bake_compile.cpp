@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "audit.hpp"
 #include "compose.hpp"
 #include "device_macros.hpp"
 #include "glslang_front.hpp"
@@ -121,6 +122,10 @@ void compile_jobs(const std::vector<BakeKernel>& kernels, std::vector<BakeJob>& 
       job.ok = job.blob != nullptr;
       job.diagnostics.insert(job.diagnostics.end(), outcomes[i].diagnostics.begin(),
                              outcomes[i].diagnostics.end());
+      if (!job.ok) continue;
+      const BakeKernel& kernel = kernels[job.kernel];
+      refuse(job,
+             audit(*kernel.manifest, kernel.expansion.variants[job.variant], job.blob->reflection));
     }
   }
 }

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <set>
 
+#include "audit.hpp"
 #include "forms.hpp"
 #include "manifest_rules.hpp"
 
@@ -137,6 +138,7 @@ Result<Expansion> expand(const KernelManifest& kernel) {
         d.text = fmt::format("two variants would be called '{}'; rename an axis or value", v.name);
         return Error{ErrorCode::kInvalidArgument, to_string(d)};
       }
+      v.promised = promised_capabilities(kernel, v, base.name, values);
       out.variants.push_back(std::move(v));
     }
   }

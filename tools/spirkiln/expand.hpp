@@ -21,6 +21,8 @@ struct Variant {
   table::Int8 int8 = table::Int8::kNone;
   std::vector<std::pair<std::string, std::string>> axis_values;  // own axes, sorted by axis
   std::vector<std::pair<std::string, std::string>> macros;       // in order of definition
+  std::vector<std::uint32_t>
+      promised;  // SPIR-V capabilities that it may need, ascending (audit.hpp)
 };
 
 struct Pruned {

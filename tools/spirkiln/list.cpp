@@ -5,8 +5,8 @@
 
 #include <spirv/unified1/spirv.hpp>
 
+#include "capability_names.hpp"
 #include "json_text.hpp"
-#include "newer_spirv.hpp"
 
 namespace spirkiln::gen {
 namespace {
@@ -54,75 +54,6 @@ std::string_view binding_kind_name(table::BindingKind kind) {
 
 std::string_view spec_type_name(table::SpecType type) {
   return name_of(kSpecTypeNames, static_cast<std::size_t>(type));
-}
-
-std::string capability_name(std::uint32_t capability) {
-  switch (capability) {
-    case spv::CapabilityMatrix:
-      return "Matrix";
-    case spv::CapabilityShader:
-      return "Shader";
-    case spv::CapabilityFloat16:
-      return "Float16";
-    case spv::CapabilityFloat64:
-      return "Float64";
-    case spv::CapabilityInt64:
-      return "Int64";
-    case spv::CapabilityInt16:
-      return "Int16";
-    case spv::CapabilityInt8:
-      return "Int8";
-    case spv::CapabilityStorageBuffer16BitAccess:
-      return "StorageBuffer16BitAccess";
-    case spv::CapabilityStorageUniform16:
-      return "StorageUniform16";
-    case spv::CapabilityStoragePushConstant16:
-      return "StoragePushConstant16";
-    case spv::CapabilityStorageBuffer8BitAccess:
-      return "StorageBuffer8BitAccess";
-    case spv::CapabilityUniformAndStorageBuffer8BitAccess:
-      return "UniformAndStorageBuffer8BitAccess";
-    case spv::CapabilityGroupNonUniform:
-      return "GroupNonUniform";
-    case spv::CapabilityGroupNonUniformVote:
-      return "GroupNonUniformVote";
-    case spv::CapabilityGroupNonUniformArithmetic:
-      return "GroupNonUniformArithmetic";
-    case spv::CapabilityGroupNonUniformBallot:
-      return "GroupNonUniformBallot";
-    case spv::CapabilityGroupNonUniformShuffle:
-      return "GroupNonUniformShuffle";
-    case spv::CapabilityGroupNonUniformShuffleRelative:
-      return "GroupNonUniformShuffleRelative";
-    case spv::CapabilityGroupNonUniformClustered:
-      return "GroupNonUniformClustered";
-    case spv::CapabilityGroupNonUniformQuad:
-      return "GroupNonUniformQuad";
-    case spv::CapabilityVulkanMemoryModel:
-      return "VulkanMemoryModel";
-    case spv::CapabilityImageQuery:
-      return "ImageQuery";
-    case spv::CapabilityImage1D:
-      return "Image1D";
-    case spv::CapabilitySampled1D:
-      return "Sampled1D";
-    case spv::CapabilityStorageImageReadWithoutFormat:
-      return "StorageImageReadWithoutFormat";
-    case spv::CapabilityStorageImageWriteWithoutFormat:
-      return "StorageImageWriteWithoutFormat";
-    case spv::CapabilityStorageImageExtendedFormats:
-      return "StorageImageExtendedFormats";
-    case kCapabilityBFloat16TypeKhr:
-      return "BFloat16TypeKHR";
-    case kCapabilityBFloat16DotProductKhr:
-      return "BFloat16DotProductKHR";
-    case kCapabilityBFloat16CooperativeMatrixKhr:
-      return "BFloat16CooperativeMatrixKHR";
-    case kCapabilityCooperativeMatrixKhr:
-      return "CooperativeMatrixKHR";
-    default:
-      return fmt::format("{}", capability);
-  }
 }
 
 Result<std::vector<std::uint32_t>> module_of(const Table& table,

@@ -27,7 +27,4 @@ std::string_view int8_name(table::Int8 int8);
 std::string_view binding_kind_name(table::BindingKind kind);
 std::string_view spec_type_name(table::SpecType type);
 
-// "Shader", "Float16", ...; the number where the headers know no name.
-std::string capability_name(std::uint32_t capability);
-
 }  // namespace spirkiln::gen

@@ -105,7 +105,7 @@ class Parser {
       } else if (name == "order") {
         read_names(key, node, kVariants, order, errors_);
         order_node = &node;
-      } else if (name == "excludes" || name == "requires") {
+      } else if (name == "excludes" || name == "requires" || name == "needs") {
         // Below, when all axes are known.
       } else if (!read_shared_key(key, node, kernel, errors_)) {
         errors_.fail(key.source(), fmt::format("unknown key '{}' in [[kernel]]", name));
@@ -121,6 +121,7 @@ class Parser {
     std::sort(kernel.axes.begin(), kernel.axes.end(),
               [](const Axis& a, const Axis& b) { return a.name < b.name; });
     for (const auto& [key, node] : table) {
+      if (key.str() == "needs") read_needs(node, kernel, errors_);
       if (key.str() != "excludes" && key.str() != "requires") continue;
       read_rules(key, node, kernel, errors_);
     }

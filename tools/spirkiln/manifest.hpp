@@ -34,6 +34,12 @@ struct Rule {
   Diagnostic position;
 };
 
+// Capabilities of SPIR-V that the kernel's own text asks for where `when` holds (audit.hpp).
+struct Needs {
+  Condition when;  // empty: always
+  std::vector<std::uint32_t> capabilities;
+};
+
 struct KernelManifest {
   std::string name;
   std::string source;
@@ -48,6 +54,7 @@ struct KernelManifest {
   std::vector<Axis> axes;    // sorted by name, the `acc` axis and those of [kernel.device] too
   bool device_auto = false;  // add an axis for each device macro that the kernel tests
   std::vector<Rule> rules;   // in the order of the file, `excludes` first
+  std::vector<Needs> needs;
   Diagnostic position;     // of the [[kernel]], for later messages; its text is empty
 };
 

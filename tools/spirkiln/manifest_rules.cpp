@@ -5,8 +5,10 @@
 
 #include <algorithm>
 
+#include "capability_names.hpp"
 #include "device_axes.hpp"
 #include "expand.hpp"
+#include "nearest_name.hpp"
 
 namespace spirkiln::gen {
 namespace {
@@ -94,6 +96,30 @@ Condition read_condition(const toml::key& key, const toml::node& node, const Ker
   return condition;
 }
 
+// "GroupNonUniform" or a number of the specification.
+std::optional<std::uint32_t> read_capability(const toml::node& node, ManifestErrors& errors) {
+  if (const auto* number = node.as_integer()) {
+    if (number->get() >= 0 && number->get() <= 0xffff) {
+      return static_cast<std::uint32_t>(number->get());
+    }
+  }
+  const auto* name = node.as_string();
+  if (name == nullptr) {
+    errors.fail(node.source(), "expected a capability of SPIR-V: its name or its number");
+    return std::nullopt;
+  }
+  const auto capability = capability_from_name(name->get());
+  if (!capability) {
+    errors.fail(node.source(),
+         fmt::format("'{}' is no capability of SPIR-V that is known here; the nearest is '{}', and "
+                     "a number does, too",
+                     name->get(), nearest_name(name->get(), capability_names())));
+  }
+  return capability;
+}
+
+}  // namespace
+
 bool matches(const Condition& condition, const KernelManifest& kernel, const std::string& form,
              const std::vector<std::string>& values) {
   return std::all_of(condition.begin(), condition.end(), [&](const auto& entry) {
@@ -105,8 +131,6 @@ bool matches(const Condition& condition, const KernelManifest& kernel, const std
     return is != nullptr && std::find(wanted.begin(), wanted.end(), *is) != wanted.end();
   });
 }
-
-}  // namespace
 
 void read_rules(const toml::key& key, const toml::node& node, KernelManifest& kernel,
                 ManifestErrors& errors) {
@@ -152,6 +176,47 @@ void read_rules(const toml::key& key, const toml::node& node, KernelManifest& ke
       }
     }
     kernel.rules.push_back(std::move(rule));
+  }
+}
+
+void read_needs(const toml::node& node, KernelManifest& kernel, ManifestErrors& errors) {
+  const toml::array* list = node.as_array();
+  if (list == nullptr || !list->is_array_of_tables()) {
+    errors.fail(node.source(), "'needs' must be written as [[kernel.needs]]");
+    return;
+  }
+  if (list->size() > kMaxRules) {
+    errors.fail(node.source(),
+         fmt::format("{} entries; a kernel has at most {}", list->size(), kMaxRules));
+    return;
+  }
+  for (const toml::node& item : *list) {
+    const toml::table& table = *item.as_table();
+    Needs needs;
+    for (const auto& [name, value] : table) {
+      if (name.str() == "when") {
+        needs.when = read_condition(name, value, kernel, errors);
+      } else if (name.str() == "capabilities") {
+        const toml::array* names = value.as_array();
+        if (names == nullptr || names->empty()) {
+          errors.fail(value.source(), "'capabilities' must be a list of one or more");
+          continue;
+        }
+        for (const toml::node& entry : *names) {
+          if (const auto capability = read_capability(entry, errors)) {
+            needs.capabilities.push_back(*capability);
+          }
+        }
+      } else {
+        errors.fail(name.source(),
+             fmt::format("unknown key '{}'; an entry of 'needs' has 'capabilities' and 'when'",
+                         name.str()));
+      }
+    }
+    if (!table.contains("capabilities")) {
+      errors.fail(table.source(), "[[kernel.needs]] without 'capabilities'");
+    }
+    kernel.needs.push_back(std::move(needs));
   }
 }
 

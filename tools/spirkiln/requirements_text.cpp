@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "capability_names.hpp"
 #include "list.hpp"
 
 namespace spirkiln::gen {

@@ -6,6 +6,7 @@
 #include <set>
 #include <spirv_cross/spirv_cross.hpp>
 
+#include "capability_names.hpp"
 #include "list.hpp"
 #include "reflect.hpp"
 #include "spirv_tools.hpp"

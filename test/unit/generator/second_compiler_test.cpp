@@ -10,6 +10,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
 
+#include "capability_names.hpp"
 #include "kernel_compiler.hpp"
 #include "list.hpp"
 #include "newer_extensions.hpp"
