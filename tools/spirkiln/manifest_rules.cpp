@@ -110,10 +110,11 @@ std::optional<std::uint32_t> read_capability(const toml::node& node, ManifestErr
   }
   const auto capability = capability_from_name(name->get());
   if (!capability) {
-    errors.fail(node.source(),
-         fmt::format("'{}' is no capability of SPIR-V that is known here; the nearest is '{}', and "
-                     "a number does, too",
-                     name->get(), nearest_name(name->get(), capability_names())));
+    errors.fail(
+        node.source(),
+        fmt::format("'{}' is no capability of SPIR-V that is known here; the nearest is '{}', and "
+                    "a number does, too",
+                    name->get(), nearest_name(name->get(), capability_names())));
   }
   return capability;
 }
@@ -187,7 +188,7 @@ void read_needs(const toml::node& node, KernelManifest& kernel, ManifestErrors& 
   }
   if (list->size() > kMaxRules) {
     errors.fail(node.source(),
-         fmt::format("{} entries; a kernel has at most {}", list->size(), kMaxRules));
+                fmt::format("{} entries; a kernel has at most {}", list->size(), kMaxRules));
     return;
   }
   for (const toml::node& item : *list) {
@@ -208,9 +209,10 @@ void read_needs(const toml::node& node, KernelManifest& kernel, ManifestErrors& 
           }
         }
       } else {
-        errors.fail(name.source(),
-             fmt::format("unknown key '{}'; an entry of 'needs' has 'capabilities' and 'when'",
-                         name.str()));
+        errors.fail(
+            name.source(),
+            fmt::format("unknown key '{}'; an entry of 'needs' has 'capabilities' and 'when'",
+                        name.str()));
       }
     }
     if (!table.contains("capabilities")) {
