@@ -87,6 +87,7 @@ void put_info(const spirkiln::DeviceInfo& from, spirkiln_device_info* to) {
   to->uniform_storage16 = from.uniform_storage16;
   to->int16 = from.int16;
   to->int64 = from.int64;
+  put_text(to->backend, sizeof to->backend, from.backend);
 }
 
 }  // namespace
@@ -129,6 +130,7 @@ spirkiln_status spirkiln_device_open(const spirkiln_device_options* options,
                 if (options != nullptr) {
                   if (options->index >= 0) o.index = static_cast<uint32_t>(options->index);
                   o.name = text_or_empty(options->name);
+                  o.backend = text_or_empty(options->backend);
                   o.validation = options->validation != 0;
                   if (options->message != nullptr) {
                     o.message = [call = options->message, user = options->message_user](
@@ -201,6 +203,7 @@ spirkiln_status spirkiln_graph_create(spirkiln_device* device, spirkiln_model* m
                 if (options != nullptr) {
                   o.variant = text_or_empty(options->variant);
                   if (options->max_plans != 0) o.max_plans = options->max_plans;
+                  o.threads = options->threads;
                 }
                 return spirkiln::Graph::create(device->device, model->model, o);
               }),

@@ -23,7 +23,7 @@ fi
 
 # shellcheck disable=SC2119  # not this script's arguments
 prepare
-build_targets tools/ocr/spirkiln-ocr packs
+build_targets main-job packs
 
 publish_packs
 export SPIRKILN_MODELS=${SPIRKILN_MODELS:-$build/tools/packs}

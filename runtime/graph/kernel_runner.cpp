@@ -50,6 +50,9 @@ std::vector<float> from_storage(std::span<const std::byte> bytes, Form form) {
 
 Result<KernelRunner> KernelRunner::create(const Device& device, const Table& table, Form form) {
   KernelRunner runner(device, table, form);
+  if (device.state() == nullptr) {
+    return Error{ErrorCode::kUnsupported, "single kernels run on Vulkan devices only"};
+  }
   auto executor = Executor::create(device.state());
   if (!executor) return std::move(executor).error();
   runner.executor_ = *std::move(executor);

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <functional>
 
 #include "graph/pipelines.hpp"
+#include "loader/backend_rules.hpp"
+#include "loader/backends.hpp"
 #include "loader/features.hpp"
 #include "loader/guard.hpp"
 #include "table/select.hpp"
@@ -16,6 +19,7 @@ namespace {
 DeviceInfo make_info(const DeviceCaps& caps, VkPhysicalDeviceProperties&& props,
                      std::uint32_t index) {
   DeviceInfo info;
+  info.backend = "vulkan";
   info.index = index;
   info.name = caps.name;
   info.driver = caps.driver;
@@ -122,8 +126,11 @@ Result<std::vector<DeviceInfo>> all_infos(const MessageCallback& message) {
   return infos;
 }
 
-Result<std::shared_ptr<Device::State>> open_state(const DeviceOptions& options,
-                                                  const Result<Table>& table) {
+// `wants` sees what is known of the device before it is made; where it gives false, the result is
+// null.
+Result<std::shared_ptr<Device::State>> open_state(
+    const DeviceOptions& options, const Result<Table>& table,
+    const std::function<bool(const DeviceInfo&)>& wants = {}) {
   auto instance =
       Instance::create(options.validation || validation_in_environment(), options.message);
   if (!instance) return std::move(instance).error();
@@ -132,6 +139,7 @@ Result<std::shared_ptr<Device::State>> open_state(const DeviceOptions& options,
   if (!all) return std::move(all).error();
   auto chosen = choose(*all, options);
   if (!chosen) return std::move(chosen).error();
+  if (wants && !wants((*chosen)->info)) return std::shared_ptr<Device::State>();
 
   auto state = std::make_shared<Device::State>();
   state->instance = *instance;
@@ -204,8 +212,55 @@ Result<std::vector<DeviceInfo>> list_devices(const MessageCallback& message) {
   return guarded([&] { return all_infos(message); });
 }
 
+Result<Device> Device::State::open(const DeviceOptions& options) {
+  auto wanted = wanted_backend(options);
+  if (!wanted) return std::move(wanted).error();
+  if (*wanted == "vulkan" || (*wanted == "auto" && asks_for_kernels(options))) {
+    return open_device(options, open_table());
+  }
+  auto cpu = Result<const CpuBackend*>(nullptr);
+  if (*wanted == "cpu") {
+    if (options.index || !options.name.empty()) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "the CPU backend is asked for together with a Vulkan device; leave one out"};
+    }
+    cpu = open_cpu_backend();
+    if (!cpu) return std::move(cpu).error();
+    return on_cpu(**cpu);
+  }
+  const bool named = names_device(options);
+  auto state = open_state(options, open_table(), [&](const DeviceInfo& info) {
+    if (named || backend_rule_for(info).use == BackendKind::kVulkan) return true;
+    cpu = open_cpu_backend();
+    return !cpu;  // a slow device is better than none
+  });
+  if (!state) {
+    // A wrong wish is told, not passed over.
+    if (named || state.error().code == ErrorCode::kInvalidArgument) {
+      return std::move(state).error();
+    }
+    cpu = open_cpu_backend();
+    if (cpu) return on_cpu(**cpu);
+    return Error{state.error().code, state.error().message + "\n" + cpu.error().message};
+  }
+  if (*state == nullptr) return on_cpu(**cpu);
+  Device device = wrap(*std::move(state));
+  auto backends = std::make_shared<Backends>();
+  backends->fall_back = true;
+  device.backends_ = std::move(backends);
+  return device;
+}
+
+Device Device::State::on_cpu(const CpuBackend& backend) {
+  auto backends = std::make_shared<Backends>();
+  backends->info = backend.info();
+  Device device;
+  device.backends_ = std::move(backends);
+  return device;
+}
+
 Result<Device> Device::open(const DeviceOptions& options) {
-  return open_device(options, open_table());
+  return guarded([&] { return State::open(options); });
 }
 
 Result<Device> open_device(const DeviceOptions& options, const Result<Table>& table) {
@@ -214,15 +269,17 @@ Result<Device> open_device(const DeviceOptions& options, const Result<Table>& ta
   return Device::State::wrap(*std::move(state));
 }
 
-const DeviceInfo& Device::info() const { return state_->info; }
+const DeviceInfo& Device::info() const { return state_ ? state_->info : backends_->info; }
 
 std::uint64_t Device::validation_message_count() const {
+  if (!state_) return 0;
   return state_->instance->sink().count.load(std::memory_order_relaxed);
 }
 
 Device Device::State::wrap(std::shared_ptr<State> state) {
   Device device;
   device.state_ = std::move(state);
+  device.backends_ = std::make_shared<const Backends>();
   return device;
 }
 

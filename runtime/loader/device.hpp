@@ -13,6 +13,7 @@
 
 namespace spirkiln {
 
+class CpuBackend;
 class PipelineStore;
 
 struct Device::State {
@@ -33,6 +34,8 @@ struct Device::State {
   std::unique_ptr<PipelineStore> pipelines;
 
   static Device wrap(std::shared_ptr<State> state);
+  static Result<Device> open(const DeviceOptions& options);
+  static Device on_cpu(const CpuBackend& backend);
   State();
   ~State();
   State(const State&) = delete;

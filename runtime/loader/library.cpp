@@ -33,11 +33,13 @@ std::string last_error() {
 }
 #endif
 
-std::vector<std::string> split(const std::string& text, char separator) {
+}  // namespace
+
+std::vector<std::string> split_library_names(const std::string& text) {
   std::vector<std::string> parts;
   std::size_t begin = 0;
   while (begin <= text.size()) {
-    std::size_t end = text.find(separator, begin);
+    std::size_t end = text.find(kSeparator, begin);
     if (end == std::string::npos) end = text.size();
     if (end > begin) parts.push_back(text.substr(begin, end - begin));
     begin = end + 1;
@@ -45,12 +47,39 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return parts;
 }
 
-}  // namespace
+std::string folder_of_library(const void* object) {
+#ifdef _WIN32
+  HMODULE module = nullptr;
+  char path[MAX_PATH];
+  const DWORD flags =
+      GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
+  if (!GetModuleHandleExA(flags, static_cast<LPCSTR>(object), &module)) return {};
+  const DWORD length = GetModuleFileNameA(module, path, sizeof path);
+  const std::string file(path, length < sizeof path ? length : 0);
+  const std::size_t end = file.find_last_of("\\/");
+#else
+  Dl_info info{};
+  if (dladdr(object, &info) == 0 || info.dli_fname == nullptr) return {};
+  const std::string file = info.dli_fname;
+  const std::size_t end = file.rfind('/');
+#endif
+  return end == std::string::npos ? std::string() : file.substr(0, end);
+}
+
+Result<OpenLibrary> OpenLibrary::open(const std::string& name) {
+  if (void* handle = open_library(name); handle != nullptr) return OpenLibrary(handle);
+  return Error{ErrorCode::kIo, last_error()};
+}
+void* OpenLibrary::symbol(const char* name) const { return find_symbol(handle_, name); }
+void OpenLibrary::close() {
+  close_library(handle_);
+  handle_ = nullptr;
+}
 
 std::vector<std::string> vulkan_library_names() {
   if (const char* override_names = std::getenv("SPIRKILN_VULKAN_LIBRARY");
       override_names != nullptr && *override_names != '\0') {
-    return split(override_names, kSeparator);
+    return split_library_names(override_names);
   }
 #if defined(_WIN32)
   return {"vulkan-1.dll"};

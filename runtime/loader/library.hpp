@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Vulkan loader, opened by name at run time.
+// Libraries opened by name at run time; the Vulkan loader first of all.
 #pragma once
 
 #include <memory>
@@ -13,6 +13,24 @@ namespace spirkiln {
 // The names that are tried, in order. $SPIRKILN_VULKAN_LIBRARY (names separated by ':', ';' on
 // Windows) replaces them.
 std::vector<std::string> vulkan_library_names();
+
+// Names separated as in $SPIRKILN_VULKAN_LIBRARY.
+std::vector<std::string> split_library_names(const std::string& text);
+// The folder of the library or program that `object` lies in; empty where that is unknown.
+std::string folder_of_library(const void* object);
+
+// Stays open unless it is closed: see VulkanLibrary.
+class OpenLibrary {
+ public:
+  // Errors: kIo with the system's reason.
+  static Result<OpenLibrary> open(const std::string& name);
+  void* symbol(const char* name) const;  // null where there is none
+  void close();
+
+ private:
+  explicit OpenLibrary(void* handle) : handle_(handle) {}
+  void* handle_;
+};
 
 class VulkanLibrary {
  public:

@@ -112,6 +112,7 @@ spirkiln_status spirkiln_ocr_open(const char* folder, const spirkiln_ocr_options
     spirkiln::DeviceOptions device_options;
     if (o.device.index >= 0) device_options.index = static_cast<uint32_t>(o.device.index);
     if (o.device.name != nullptr) device_options.name = o.device.name;
+    if (o.device.backend != nullptr) device_options.backend = o.device.backend;
     device_options.validation = o.device.validation != 0;
     device_options.message = message;
     auto device = spirkiln::Device::open(device_options);
@@ -119,6 +120,7 @@ spirkiln_status spirkiln_ocr_open(const char* folder, const spirkiln_ocr_options
     spirkiln::GraphOptions graph_options;
     if (o.graph.variant != nullptr) graph_options.variant = o.graph.variant;
     if (o.graph.max_plans != 0) graph_options.max_plans = o.graph.max_plans;
+    graph_options.threads = o.graph.threads;
     graph_options.message = message;
     spirkiln::OcrOptions ocr_options;
     if (o.text_threshold >= 0) ocr_options.text_threshold = o.text_threshold;

@@ -86,6 +86,7 @@ Session& session() {
   static Session s = [] {
     Session made;
     DeviceOptions options;
+    options.backend = "vulkan";
     // Opting out is for machines without the layer; the test command never does.
     options.validation = std::getenv("SPIRKILN_TEST_NO_VALIDATION") == nullptr;
     options.message = [](Severity severity, std::string_view text) {

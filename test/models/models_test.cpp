@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three real graphs on a device, in every form, against what ONNX Runtime computed in fp32 from
-// the same bytes (test/ort/reference.mjs made test/data/ort).
+// The three real graphs on a Vulkan device, in every form, and on the CPU backend, against what
+// ONNX Runtime computed in fp32 from the same bytes (test/ort/reference.mjs made test/data/ort).
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,24 @@ namespace {
 
 const Device& device() {
   static const Device opened = [] {
-    auto result = Device::open();
+    DeviceOptions options;
+    options.backend = "vulkan";
+    auto result = Device::open(options);
     if (!result) FAIL(result.error().message);
     return *result;
   }();
   return opened;
+}
+
+// Absent in a build without the backend.
+std::optional<Device> cpu_device() {
+  if (!SPIRKILN_HAVE_CPU) return std::nullopt;
+  DeviceOptions options;
+  options.backend = "cpu";
+  auto result = Device::open(options);
+  if (!result) FAIL(result.error().message);
+  CHECK(result->info().backend == "cpu");
+  return *result;
 }
 
 std::vector<float> expected(const std::string& name) {
@@ -42,8 +56,11 @@ TensorF32 run(const std::string& pack, const std::string& variant, std::uint32_t
   auto model = Model::open(std::string(SPIRKILN_PACKS) + "/" + pack);
   if (!model) FAIL(model.error().message);
   GraphOptions options;
-  options.variant = variant;
-  auto graph = Graph::create(device(), *model, options);
+  const bool cpu = variant == "cpu";
+  if (!cpu) options.variant = variant;
+  const std::optional<Device> other = cpu ? cpu_device() : std::nullopt;
+  if (cpu && !other) SKIP("this build has no CPU backend");
+  auto graph = Graph::create(cpu ? *other : device(), *model, options);
   if (!graph) {
     if (graph.error().code == ErrorCode::kNoVariant) SKIP(graph.error().message);
     FAIL(graph.error().message);
@@ -58,15 +75,17 @@ TensorF32 run(const std::string& pack, const std::string& variant, std::uint32_t
   return std::move(first->front());
 }
 
-// All forms with buffers, and `images` of those with images: a CPU driver compiles every pipeline
-// of theirs, too.
+// The CPU backend, all forms with buffers, and `images` of those with images: a CPU driver compiles
+// every pipeline of theirs, too.
 std::string any_variant(std::vector<std::string> images) {
-  std::vector<std::string> all = {"fp32", "fp16p", "fp16pa", "fp16s", "fp16sa"};
+  std::vector<std::string> all = {"cpu", "fp32", "fp16p", "fp16pa", "fp16s", "fp16sa"};
   all.insert(all.end(), images.begin(), images.end());
   return GENERATE_REF(from_range(all));
 }
 
-bool is_fp32(const std::string& variant) { return variant == "fp32" || variant == "image"; }
+bool is_fp32(const std::string& variant) {
+  return variant == "fp32" || variant == "image" || variant == "cpu";
+}
 
 // What the product promises of a probability map: 1e-3 where storage and weights are fp32, 0.15
 // where they are fp16.

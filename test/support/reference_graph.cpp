@@ -282,7 +282,8 @@ RefTensor reference_node(const model::Node& n, const std::vector<const RefTensor
       break;
     case Op::kConcat: {
       int first = 0;
-      for (const RefTensor* part : inputs) {
+      for (int i = 0; i < n.i[0]; ++i) {  // a residual may follow
+        const RefTensor* part = inputs.at(static_cast<std::size_t>(i));
         for (int b = 0; b < out.n; ++b)
           for (int h = 0; h < out.h; ++h)
             for (int w = 0; w < out.w; ++w)

@@ -29,9 +29,11 @@ struct Form {
   TensorF32 result;
 };
 
-Status first_run(Form& form, const Device& device, const Model& model, const Pictures& pictures) {
+Status first_run(Form& form, const Device& device, const Model& model, const Pictures& pictures,
+                 std::uint32_t threads) {
   GraphOptions options;
   options.variant = form.row.variant;
+  options.threads = threads;
   const auto start = Clock::now();
   auto graph = Graph::create(device, model, options);
   if (!graph) return std::move(graph).error();
@@ -40,6 +42,7 @@ Status first_run(Form& form, const Device& device, const Model& model, const Pic
   if (!outputs) return std::move(outputs).error();
   form.row.first_ms = ms_since(start);
   form.row.dispatches = timings.dispatches;
+  form.row.variant = graph->variant();
   form.result = std::move(outputs->front());
   form.graph = std::move(*graph);
   return Ok{};
@@ -98,7 +101,7 @@ Result<std::vector<GraphBenchRow>> bench_graph(const Device& device,
   for (const std::string& variant : options.variants) {
     Form& form = forms.emplace_back();
     form.row.variant = variant;
-    const Status status = first_run(form, device, *model, pictures);
+    const Status status = first_run(form, device, *model, pictures, options.threads);
     if (!status && forms.size() == 1) return status.error();
     if (!status) form.row.error = status.error().message;
   }

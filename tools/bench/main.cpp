@@ -69,14 +69,13 @@ void print_json(const GraphBenchOptions& o, const DeviceInfo& device,
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Measures packed graphs on a Vulkan device.");
+  CLI::App app("Measures packed graphs on a Vulkan device or on the CPU.");
   app.footer("Example:\n  spirkiln-bench graph det.spkm --shape 1x640x960 --runs 100");
   app.set_version_flag("--version", "spirkiln-bench " SPIRKILN_VERSION);
   app.require_subcommand(1);
-  std::string device_text, shape;
+  std::string device_text, shape, backend = "vulkan";
   bool as_json = false;
   GraphBenchOptions options;
-  options.variants = {"fp32", "fp16p", "fp16pa", "fp16s", "fp16sa"};
   CLI::App* graph = app.add_subcommand(
       "graph", "one graph at one shape in several forms, interleaved; results against the first");
   graph->add_option("PACK", options.pack, "the packed graph")->required()->check(tool::not_empty());
@@ -89,6 +88,8 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(0, 60000));
   graph->add_option("--seed", options.seed, "of the picture");
   graph->add_option("--device", device_text, "part of the device's name");
+  graph->add_option("--backend", backend, "vulkan or cpu")->check(CLI::IsMember({"vulkan", "cpu"}));
+  graph->add_option("--threads", options.threads, "of the CPU backend")->check(CLI::Range(1, 1024));
   graph->add_flag("--json", as_json, "the same figures as one JSON object");
   try {
     app.parse(argc, argv);
@@ -101,7 +102,12 @@ int run(int argc, char** argv) {
         fmt::format("--shape {}: expected NxHxW such as 1x640x960, at most 2^26 pixels", shape), 2);
   }
   DeviceOptions device_options;
+  device_options.backend = backend;
   device_options.name = device_text;
+  if (options.variants.empty()) {
+    options.variants = {"fp32", "fp16p", "fp16pa", "fp16s", "fp16sa"};
+    if (backend == "cpu") options.variants = {""};
+  }
   device_options.message = say;
   const auto device = Device::open(device_options);
   if (!device) return fail(device.error().message);

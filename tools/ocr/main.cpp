@@ -28,7 +28,8 @@ using namespace spirkiln;
 
 struct Arguments {
   std::vector<std::string> files;
-  std::string models, device, variant, annotate;
+  std::string models, device, backend, variant, annotate;
+  std::uint32_t threads = 0;
   bool json = false, line = false, list_devices = false, timings = false, validation = false;
 };
 
@@ -154,6 +155,9 @@ int read_all(const Arguments& arguments) {
   DeviceOptions device_options;
   device_options.message = say;
   device_options.validation = arguments.validation;
+  device_options.backend = arguments.backend;
+  // A form is one of Vulkan's kernels.
+  if (arguments.backend.empty() && !arguments.variant.empty()) device_options.backend = "vulkan";
   if (!arguments.device.empty()) {
     const bool number = arguments.device.find_first_not_of("0123456789") == std::string::npos &&
                         arguments.device.size() < 6;
@@ -167,6 +171,7 @@ int read_all(const Arguments& arguments) {
   if (!device) return fail(device.error());
   GraphOptions graph_options;
   graph_options.variant = arguments.variant;
+  graph_options.threads = arguments.threads;
   graph_options.message = say;
   // What is said about a picture waits until stderr is heard again and the progress is wiped off.
   std::vector<std::string> warnings;
@@ -224,7 +229,10 @@ int read_all(const Arguments& arguments) {
     if (page && arguments.timings) print_timings(file, *page);
   }
   if (arguments.json) fmt::print("\n]}}\n");
-  if (arguments.timings) print_graph_timings(*reader);
+  if (arguments.timings) {
+    fmt::print(stderr, "on {} ({})\n", device->info().name, device->info().driver);
+    print_graph_timings(*reader);
+  }
   const std::uint64_t complaints = device->validation_message_count();
   if (complaints > 0) {
     return fail({ErrorCode::kVulkan, fmt::format("{} validation messages", complaints)});
@@ -233,7 +241,8 @@ int read_all(const Arguments& arguments) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Reads text from pictures, on any Vulkan device, from kernels baked offline.");
+  CLI::App app(
+      "Reads text from pictures, on any Vulkan device, from kernels baked offline, or on the CPU.");
   app.footer(
       "Examples:\n"
       "  spirkiln-ocr receipt.jpg                    the lines, in reading order\n"
@@ -242,6 +251,8 @@ int run(int argc, char** argv) {
       "  curl -s URL | spirkiln-ocr -                from standard input\n"
       "Environment:\n"
       "  SPIRKILN_MODELS          as --models\n"
+      "  SPIRKILN_BACKEND         as --backend\n"
+      "  SPIRKILN_THREADS         as --threads\n"
       "  SPIRKILN_DEVICE          as --device\n"
       "  SPIRKILN_VARIANT         as --variant\n"
       "  SPIRKILN_VALIDATION      1: as --validation; gpu: GPU-assisted, too\n"
@@ -249,6 +260,7 @@ int run(int argc, char** argv) {
       "  SPIRKILN_TABLE           a table file in place of the built-in kernels\n"
       "  SPIRKILN_CACHE           the folder of all caches and of the packs\n"
       "  SPIRKILN_VULKAN_LIBRARY  libraries to try in place of the usual names\n"
+      "  SPIRKILN_CPU_LIBRARY     the same for the CPU backend\n"
       "Exit code: 0; 1 when any file could not be read or written; 2 for a wrong command line.");
   app.set_version_flag("--version", "spirkiln-ocr " SPIRKILN_VERSION);
   Arguments a;
@@ -258,6 +270,11 @@ int run(int argc, char** argv) {
   const CLI::Option* annotated = app.add_option(
       "--annotate", a.annotate, "draw what was found into this file (one FILE only)");
   app.add_flag("--rec-only", a.line, "each picture is one cropped line: no detection");
+  app.add_option("--backend", a.backend,
+                 "vulkan, cpu or auto (which takes the CPU where Vulkan is software or absent)")
+      ->check(CLI::IsMember(spirkiln::backend_names()));
+  app.add_option("--threads", a.threads, "of the CPU backend (all cores without)")
+      ->check(CLI::Range(1, 1024));
   app.add_option("--device", a.device, "index or part of the name of the Vulkan device");
   app.add_flag("--list-devices", a.list_devices, "list Vulkan devices and leave");
   app.add_flag("--timings", a.timings, "say on stderr how long each part took");

@@ -69,10 +69,11 @@ typedef struct spirkiln_device_info {
   uint32_t subgroup_size; /* 0: unknown */
   uint64_t device_local_bytes;
   uint8_t storage16, float16, uniform_storage16, int16, int64; /* 0 or 1 */
+  char backend[16]; /* "vulkan" or "cpu" */
 } spirkiln_device_info;
 
-/* All devices of all drivers. Writes at most `capacity` entries; `count` gets how many there are.
- * `infos` may be NULL with capacity 0. */
+/* All Vulkan devices of all drivers. Writes at most `capacity` entries; `count` gets how many there
+ * are. `infos` may be NULL with capacity 0. */
 SPIRKILN_API spirkiln_status spirkiln_list_devices(spirkiln_device_info* infos, uint32_t capacity,
                                                    uint32_t* count, char* error,
                                                    size_t error_bytes);
@@ -84,8 +85,12 @@ typedef struct spirkiln_device_options {
   int validation; /* not 0: with VK_LAYER_KHRONOS_validation; also $SPIRKILN_VALIDATION=1 */
   spirkiln_message_fn message; /* may be NULL */
   void* message_user;
+  /* "auto", "vulkan" or "cpu"; NULL or "": $SPIRKILN_BACKEND, else "auto", which is explained at
+   * DeviceOptions::backend in spirkiln.hpp. */
+  const char* backend;
 } spirkiln_device_options;
-#define SPIRKILN_DEVICE_OPTIONS_INIT {sizeof(spirkiln_device_options), -1, NULL, 0, NULL, NULL}
+#define SPIRKILN_DEVICE_OPTIONS_INIT \
+  {sizeof(spirkiln_device_options), -1, NULL, 0, NULL, NULL, NULL}
 
 /* `options` may be NULL. */
 SPIRKILN_API spirkiln_status spirkiln_device_open(const spirkiln_device_options* options,
@@ -117,8 +122,9 @@ typedef struct spirkiln_graph_options {
    * $SPIRKILN_VARIANT, else the best that the device may run. */
   const char* variant;
   uint32_t max_plans; /* shapes kept ready, least recently used go first; 0: 32 */
+  uint32_t threads; /* of the CPU backend; 0: $SPIRKILN_THREADS, else all cores */
 } spirkiln_graph_options;
-#define SPIRKILN_GRAPH_OPTIONS_INIT {sizeof(spirkiln_graph_options), NULL, 0}
+#define SPIRKILN_GRAPH_OPTIONS_INIT {sizeof(spirkiln_graph_options), NULL, 0, 0}
 
 /* `options` may be NULL. */
 SPIRKILN_API spirkiln_status spirkiln_graph_create(spirkiln_device* device, spirkiln_model* model,

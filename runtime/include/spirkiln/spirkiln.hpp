@@ -19,7 +19,8 @@
 namespace spirkiln {
 
 struct DeviceInfo {
-  std::uint32_t index = 0;  // what DeviceOptions::index takes
+  std::string backend;      // "vulkan" or "cpu"
+  std::uint32_t index = 0;  // what DeviceOptions::index takes; 0 of the CPU backend
   std::string name;
   std::string driver;       // driver name and version text
   std::string type;         // "discrete", "integrated", "virtual", "cpu", "other"
@@ -30,7 +31,18 @@ struct DeviceInfo {
   std::uint32_t subgroup_size = 0;
 };
 
+// "auto", "vulkan" and "cpu".
+SPIRKILN_API std::vector<std::string> backend_names();
+
 struct DeviceOptions {
+  // One of backend_names(). Empty: $SPIRKILN_BACKEND, else "auto".
+  //
+  // "auto" is Vulkan where a device, a form of kernels, a table or validation is asked for, here or
+  // in the environment. Else it is what the rules in loader/backend_rules.cpp say of the best
+  // Vulkan device (a software one is left to the CPU backend), and the CPU backend where there is
+  // none. Unless a form, a table or validation is asked for, a graph on such a device also takes
+  // the CPU for a shape that the device cannot take, with a warning to GraphOptions::message.
+  std::string backend;
   std::optional<std::uint32_t> index;  // else $SPIRKILN_DEVICE (index or part of a name), else the
                                        // best: discrete, integrated, virtual, cpu
   std::string name;  // part of a device name; empty: any
@@ -38,21 +50,27 @@ struct DeviceOptions {
   MessageCallback message;
 };
 
-// All devices of all drivers. Errors: kNoVulkan naming every library that was tried.
+// All Vulkan devices of all drivers. Errors: kNoVulkan naming every library that was tried.
 SPIRKILN_API Result<std::vector<DeviceInfo>> list_devices(const MessageCallback& message = {});
 
 class SPIRKILN_API Device {
  public:
+  // Errors: kNoVulkan where there is no Vulkan device and no CPU backend either, naming every
+  // library that was tried; kInvalidArgument for a backend or a device that is not there.
   static Result<Device> open(const DeviceOptions& options = {});
   const DeviceInfo& info() const;
   // Validation messages of error or warning severity so far (0 without validation).
   std::uint64_t validation_message_count() const;
 
   struct SPIRKILN_HIDDEN State;
+  // Null on the CPU backend.
   const std::shared_ptr<State>& state() const { return state_; }
+  struct SPIRKILN_HIDDEN Backends;
+  const std::shared_ptr<const Backends>& backends() const { return backends_; }
 
  private:
   std::shared_ptr<State> state_;
+  std::shared_ptr<const Backends> backends_;
 };
 
 class SPIRKILN_API Model {
@@ -88,15 +106,19 @@ SPIRKILN_API std::vector<std::string> variant_names();
 struct GraphOptions {
   // One of variant_names(): only this form of each kernel. Empty: the environment's
   // $SPIRKILN_VARIANT, else the best that the device may run (an image form only when it is named).
+  // The CPU backend has no forms: it refuses a name here and does not look at the environment's.
   std::string variant;
   std::size_t max_plans = 32;  // shapes kept ready, least recently used go first
+  // Of the CPU backend. 0: $SPIRKILN_THREADS, else $OMP_NUM_THREADS, else all cores that the
+  // process may use.
+  std::uint32_t threads = 0;
   MessageCallback message;
 };
 
 struct RunTimings {
   double plan_ms = 0;  // 0 when the plan was cached
-  double upload_ms = 0, gpu_ms = 0, download_ms = 0;
-  std::uint32_t dispatches = 0;
+  double upload_ms = 0, gpu_ms = 0, download_ms = 0;  // gpu: the work itself, also on a CPU
+  std::uint32_t dispatches = 0;  // steps, on the CPU backend
 };
 
 class SPIRKILN_API Graph {
@@ -108,7 +130,8 @@ class SPIRKILN_API Graph {
   // Makes all that a run of this shape needs (pipelines first of all) without running it, for
   // instance while pictures are still being decoded.
   Status prepare(std::uint32_t n, std::uint32_t h, std::uint32_t w);
-  // The form that kernels of this graph use, for messages: "fp16s" and so on.
+  // The form that kernels of this graph use, for messages: "fp16s" and so on; "cpu" where they are
+  // the CPU backend's.
   std::string variant() const;
   // Of each output, in the model's order: the dimension that no input shape changes.
   std::vector<std::uint32_t> output_channels() const;

@@ -33,6 +33,7 @@ std::vector<std::string>& notes() {
 
 Device open_device() {
   DeviceOptions options;
+  options.backend = "vulkan";
   options.message = [](Severity, std::string_view text) { notes().emplace_back(text); };
   auto device = Device::open(options);
   if (!device) FAIL(device.error().message);

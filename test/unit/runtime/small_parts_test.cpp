@@ -165,10 +165,26 @@ TEST_CASE("without a Vulkan library the error names every one that was tried") {
 TEST_CASE("the public API gives that error, too") {
   ::setenv("SPIRKILN_VULKAN_LIBRARY", "libabsent-a.so:libabsent-b.so", 1);
   CHECK(vulkan_library_names() == std::vector<std::string>{"libabsent-a.so", "libabsent-b.so"});
+  ::setenv("SPIRKILN_CPU_LIBRARY", "libabsent-cpu.so", 1);
   const auto list = list_devices();
-  const auto device = Device::open();
+  DeviceOptions options;
+  options.backend = "vulkan";
+  const auto device = Device::open(options);
+  // Nor is there another backend.
+  options.backend = "auto";
+  const auto neither = Device::open(options);
+  options.backend = "cpu";
+  const auto cpu = Device::open(options);
+  ::unsetenv("SPIRKILN_CPU_LIBRARY");
   ::unsetenv("SPIRKILN_VULKAN_LIBRARY");
   REQUIRE_FALSE(list);
+  REQUIRE_FALSE(neither);
+  CHECK(neither.error().code == ErrorCode::kNoVulkan);
+  CHECK_THAT(neither.error().message,
+             ContainsSubstring("libabsent-b.so") && ContainsSubstring("libabsent-cpu.so"));
+  REQUIRE_FALSE(cpu);
+  CHECK(cpu.error().code == ErrorCode::kUnsupported);
+  CHECK_THAT(cpu.error().message, ContainsSubstring("libabsent-cpu.so"));
   REQUIRE_FALSE(device);
   CHECK(list.error().code == ErrorCode::kNoVulkan);
   CHECK_THAT(device.error().message,

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/cpu_graph.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "cpu/loops.hpp"
+#include "cpu/operators.hpp"
+#include "loader/guard.hpp"
+
+namespace spirkiln::cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double ms_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+std::uint64_t machine_bytes() {
+  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGE_SIZE);
+  if (pages <= 0 || size <= 0) return UINT64_MAX;
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size);
+}
+
+bool all_finite(const float* values, std::size_t n) {
+  std::uint32_t bad = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto bits = std::bit_cast<std::uint32_t>(values[i]);
+    bad |= ((bits & 0x7f800000u) + 0x00800000u) & 0x80000000u;
+  }
+  return bad == 0;
+}
+
+// What oneDNN throws becomes an error.
+template <typename F>
+auto with_onednn(const F& f) -> decltype(f()) {
+  try {
+    return f();
+  } catch (const dnnl::error& e) {
+    if (e.status == dnnl_out_of_memory) {
+      return Error{ErrorCode::kOutOfMemory, "oneDNN has no memory left"};
+    }
+    return Error{ErrorCode::kUnsupported, std::string("oneDNN: ") + e.what()};
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::kOutOfMemory, "the host has no memory left"};
+  }
+}
+
+}  // namespace
+
+Arena::~Arena() { std::free(data_); }
+
+Status Arena::reserve(std::uint64_t bytes) {
+  if (bytes <= bytes_) return Ok{};
+  // The old block goes first: what it held is of no use.
+  std::free(data_);
+  data_ = nullptr;
+  bytes_ = 0;
+  const std::uint64_t most = machine_bytes();
+  if (bytes <= most) data_ = static_cast<std::byte*>(std::aligned_alloc(64, bytes));
+  if (data_ == nullptr) {
+    return Error{ErrorCode::kOutOfMemory, "the tensors of this shape need " +
+                                              std::to_string(bytes >> 20) +
+                                              " MB; use a smaller picture"};
+  }
+  bytes_ = bytes;
+  return Ok{};
+}
+
+CpuGraph::CpuGraph(const Model& model, const GraphOptions& options, int threads)
+    : model_(model), options_(options), machine_{.threads = threads} {}
+
+Result<std::unique_ptr<CpuGraph>> CpuGraph::create(const Model& model, const GraphOptions& options,
+                                                   int threads) {
+  return guarded([&]() -> Result<std::unique_ptr<CpuGraph>> {
+    return with_onednn([&]() -> Result<std::unique_ptr<CpuGraph>> {
+      std::unique_ptr<CpuGraph> graph(new CpuGraph(model, options, threads));
+      const char* profile = std::getenv("SPIRKILN_PROFILE");
+      graph->profile_ = profile != nullptr && std::strcmp(profile, "1") == 0;
+      graph->plans_.set_capacity(std::max<std::size_t>(options.max_plans, 1));
+      for (const model::Node& node : model.state()->nodes) {
+        auto store = NodeStore::create(*model.state(), node, graph->machine_);
+        if (!store) return std::move(store).error();
+        graph->nodes_.push_back(*std::move(store));
+      }
+      return graph;
+    });
+  });
+}
+
+Result<Plan*> CpuGraph::plan_for(const InputShape& shape, RunTimings* timings) {
+  const InputShape one{1, shape.h, shape.w};
+  const Model::State& model = *model_.state();
+  if (shape.n != 1 || plans_.find(one) == nullptr) {
+    auto all = tensor_shapes(model, shape);
+    if (!all) return std::move(all).error();
+    if (shape.n != 1) {
+      auto single = tensor_shapes(model, one);
+      if (!single) return std::move(single).error();
+      for (std::size_t i = 0; i < all->size(); ++i) {
+        Dims expected = (*single)[i];
+        expected.n = shape.n;
+        if ((*all)[i] != expected) {
+          return Error{ErrorCode::kUnsupported,
+                       model.origin + ": tensor " +
+                           std::string(model.tensor_name(static_cast<std::uint32_t>(i))) +
+                           " mixes the pictures of a batch; the CPU backend runs them one by one"};
+        }
+      }
+    }
+  }
+  Plan* plan = plans_.find(one);
+  if (plan == nullptr) {
+    const auto begin = Clock::now();
+    auto shapes = tensor_shapes(model, one);
+    if (!shapes) return std::move(shapes).error();
+    auto made = make_plan(model, *shapes, nodes_, machine_);
+    if (!made) return std::move(made).error();
+    plan = plans_.insert(one, *std::move(made));
+    if (timings != nullptr) timings->plan_ms = ms_since(begin);
+  }
+  if (auto s = arena_.reserve(plan->arena_bytes); !s) return std::move(s).error();
+  return plan;
+}
+
+Status CpuGraph::prepare(const InputShape& shape, RunTimings* timings) {
+  return with_onednn([&]() -> Status {
+    const ThreadScope scope(machine_.threads);
+    auto plan = plan_for(shape, timings);
+    if (!plan) return std::move(plan).error();
+    return Ok{};
+  });
+}
+
+void CpuGraph::load_input(const Plan& plan, const std::uint8_t* bytes) {
+  const model::ModelHeader& h = model_.state()->header;
+  normalise(bytes, plan.input.dims.pixels(), h.input_scale, h.input_shift,
+            reinterpret_cast<float*>(arena_.data() + plan.input.offset));
+}
+
+// The numbers again, step by step, up to the first that is none.
+Error CpuGraph::not_finite(const Plan& plan, const std::uint8_t* bytes, std::uint32_t picture) {
+  const Model::State& model = *model_.state();
+  std::string where = "nothing that could be found again";
+  load_input(plan, bytes);
+  run_plan(plan, arena_.data(), [&](const PlannedStep& s, const float* out) {
+    const model::Node& node = model.nodes[s.node];
+    if (all_finite(out, s.values)) return true;
+    where = "node " + std::to_string(s.node) + " (" + std::string(op_name(node.op)) + " " +
+            std::string(model.string(node.name)) + ")";
+    return false;
+  });
+  return Error{ErrorCode::kNotFinite, model.origin + ": NaN or infinity in picture " +
+                                          std::to_string(picture) + ", first made by " + where};
+}
+
+void CpuGraph::profile_run(const Plan& plan) {
+  const Model::State& model = *model_.state();
+  auto begin = Clock::now();
+  run_plan(plan, arena_.data(), [&](const PlannedStep& s, const float*) {
+    const model::Node& node = model.nodes[s.node];
+    const double us = ms_since(begin) * 1e3;
+    if (options_.message) {
+      options_.message(Severity::kInfo, "profile " + std::to_string(us) + " us " +
+                                            std::string(op_name(node.op)) + " " +
+                                            std::string(model.string(node.name)));
+    }
+    begin = Clock::now();
+    return true;
+  });
+}
+
+Status CpuGraph::run_picture(const Plan& plan, const std::uint8_t* bytes,
+                             std::vector<TensorF32>& outputs, std::uint32_t picture) {
+  load_input(plan, bytes);
+  if (profile_) {
+    profile_run(plan);
+  } else {
+    run_plan(plan, arena_.data(), [](const PlannedStep&, const float*) { return true; });
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::size_t n = values_of(plan.outputs[i].dims);
+    const auto* values = reinterpret_cast<const float*>(arena_.data() + plan.outputs[i].offset);
+    if (!all_finite(values, n)) return not_finite(plan, bytes, picture);
+    outputs[i].values.insert(outputs[i].values.end(), values, values + n);
+  }
+  return Ok{};
+}
+
+Result<std::vector<TensorF32>> CpuGraph::run(const Pictures& pictures, RunTimings* timings) {
+  return with_onednn([&]() -> Result<std::vector<TensorF32>> {
+    const ThreadScope scope(machine_.threads);
+    auto found = plan_for({pictures.n, pictures.h, pictures.w}, timings);
+    if (!found) return std::move(found).error();
+    const Plan& plan = **found;
+    const auto begin = Clock::now();
+    std::vector<TensorF32> outputs;
+    for (const PlannedTensor& o : plan.outputs) {
+      TensorF32& t = outputs.emplace_back();
+      t.n = pictures.n;
+      t.h = o.dims.h;
+      t.w = o.dims.w;
+      t.c = o.dims.c;
+      t.values.reserve(values_of(o.dims) * pictures.n);
+    }
+    const std::size_t bytes = std::size_t{pictures.h} * pictures.w * 4;
+    for (std::uint32_t i = 0; i < pictures.n; ++i) {
+      auto s = run_picture(plan, pictures.bytes.data() + i * bytes, outputs, i);
+      if (!s) return std::move(s).error();
+    }
+    if (timings != nullptr) {
+      timings->gpu_ms = ms_since(begin);
+      timings->dispatches = static_cast<std::uint32_t>(plan.steps.size()) * pictures.n;
+    }
+    return outputs;
+  });
+}
+
+std::uint64_t CpuGraph::bytes() const {
+  std::uint64_t sum = arena_.bytes();
+  for (const NodeStore& n : nodes_) sum += n.bytes();
+  return sum;
+}
+
+}  // namespace spirkiln::cpu

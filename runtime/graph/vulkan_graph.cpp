@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/vulkan_graph.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+#include "graph/executor.hpp"
+#include "graph/image.hpp"
+#include "graph/kernel_runner.hpp"
+#include "graph/lru.hpp"
+#include "graph/plan.hpp"
+
+namespace spirkiln {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double ms_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+struct Plan {
+  PlannedGraph planned;
+  std::unique_ptr<Recording> recording;  // null after an error: recorded again at the next run
+};
+
+class VulkanGraph final : public GraphBackend {
+ public:
+  VulkanGraph(Device d, Model m, Table t)
+      : device(std::move(d)), model(std::move(m)), table(std::move(t)) {}
+
+  Status upload_weights();
+  Status prepare(const InputShape& shape, RunTimings* timings) override;
+  Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings) override;
+  std::string variant() const override;
+  std::uint64_t bytes() const override { return executor->bytes(); }
+
+  // Declared in the order in which they must outlive what stands below them.
+  Device device;
+  Model model;
+  Table table;
+  std::vector<Form> forms;
+  WeightLayout weights;
+  std::unique_ptr<Executor> executor;
+  LruCache<InputShape, Plan> plans{32};
+  GraphOptions options;
+  bool profile = false;
+
+ private:
+  Result<Plan*> plan_for(const InputShape& shape, RunTimings* timings);
+  Status record(Plan* plan);
+  void report(const Plan& plan) const;
+};
+
+Status VulkanGraph::upload_weights() {
+  const DeviceCaps& caps = device.state()->caps;
+  weights = lay_out_weights(*model.state(), forms.front().storage == table::Storage::kFp32,
+                            caps.storage_alignment);
+  if (weights.bytes == 0) return Ok{};
+  if (auto s = executor->reserve(Home::kWeights, weights.bytes); !s) return s;
+  return executor->write(Home::kWeights, 0, weights.bytes, [&](std::span<std::byte> out) {
+    fill_weights(*model.state(), weights, out);
+  });
+}
+
+Result<Plan*> VulkanGraph::plan_for(const InputShape& shape, RunTimings* timings) {
+  Plan* plan = plans.find(shape);
+  const auto begin = Clock::now();
+  if (plan == nullptr) {
+    auto planned = plan_graph(*model.state(), shape, table, device.state()->caps, forms, weights,
+                              [&](const TensorImage& i) { return image_need(*device.state(), i); });
+    if (!planned) return std::move(planned).error();
+    plan = plans.insert(shape, Plan{*std::move(planned), nullptr});
+  }
+  const bool ready = plan->recording != nullptr && !executor->stale(*plan->recording) &&
+                     executor->holds(plan->planned.program);
+  if (ready) return plan;
+  if (auto s = record(plan); !s) return std::move(s).error();
+  if (timings != nullptr) timings->plan_ms = ms_since(begin);
+  return plan;
+}
+
+Status VulkanGraph::record(Plan* plan) {
+  plan->recording.reset();
+  if (auto s = executor->reserve_for(plan->planned.program); !s) return s;
+  auto recording = executor->record(table, plan->planned.program, profile);
+  if (!recording) return std::move(recording).error();
+  plan->recording = *std::move(recording);
+  device.state()->pipelines->save();
+  return Ok{};
+}
+
+// One message a step: what it ran and for how long.
+void VulkanGraph::report(const Plan& plan) const {
+  if (!options.message) return;
+  const auto& times = plan.recording->step_ms();
+  const auto& steps = plan.planned.program.steps;
+  for (std::size_t i = 0; i < times.size() && i < steps.size(); ++i) {
+    const Step& s = steps[i];
+    std::string text = "profile " + std::to_string(times[i] * 1e3) + " us " +
+                       std::string(s.pipeline.kernel) + " groups " + std::to_string(s.groups[0]) +
+                       " " + std::to_string(s.groups[1]) + " " + std::to_string(s.groups[2]);
+    for (const Use& use : s.uses) {
+      if (use.writes) text += " -> " + plan.planned.program.buffers[use.buffer].name;
+    }
+    options.message(Severity::kInfo, text);
+  }
+}
+
+Result<std::vector<TensorF32>> VulkanGraph::run(const Pictures& pictures, RunTimings* timings) {
+  auto plan = plan_for({pictures.n, pictures.h, pictures.w}, timings);
+  if (!plan) return std::move(plan).error();
+  const PlannedGraph& planned = (*plan)->planned;
+
+  auto begin = Clock::now();
+  std::memcpy(executor->mapped(Home::kUpload).data() + planned.upload_offset, pictures.bytes.data(),
+              pictures.bytes.size());
+  const double upload_ms = ms_since(begin);
+  auto gpu_ms = executor->run(*(*plan)->recording);
+  if (!gpu_ms) return std::move(gpu_ms).error();
+  if (profile) report(**plan);
+  begin = Clock::now();
+  std::vector<TensorF32> outputs;
+  const auto mapped = executor->mapped(Home::kDownload);
+  for (const PlannedOutput& o : planned.outputs) {
+    TensorF32 t;
+    t.n = o.dims.n;
+    t.h = o.dims.h;
+    t.w = o.dims.w;
+    t.c = o.dims.c;
+    // assign, not resize and copy: these may be megabytes.
+    const auto* values = reinterpret_cast<const float*>(mapped.data() + o.offset);
+    t.values.assign(values, values + o.dims.pixels() * o.dims.c);
+    outputs.push_back(std::move(t));
+  }
+  if (timings != nullptr) {
+    timings->upload_ms = upload_ms;
+    timings->gpu_ms = *gpu_ms;
+    timings->download_ms = ms_since(begin);
+    timings->dispatches = static_cast<std::uint32_t>(planned.program.steps.size());
+  }
+  return outputs;
+}
+
+Status VulkanGraph::prepare(const InputShape& shape, RunTimings* timings) {
+  auto plan = plan_for(shape, timings);
+  if (!plan) return std::move(plan).error();
+  return Ok{};
+}
+
+std::string VulkanGraph::variant() const {
+  std::string text;
+  for (const Form f : forms) text += (text.empty() ? "" : "/") + form_name(f);
+  return text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<GraphBackend>> create_vulkan_graph(const Device& device, const Model& model,
+                                                          const GraphOptions& options) {
+  auto table = open_table();
+  if (!table) return std::move(table).error();
+  std::string variant = options.variant;
+  if (const char* env = std::getenv("SPIRKILN_VARIANT"); variant.empty() && env != nullptr) {
+    variant = env;
+  }
+  auto forms = choose_forms(variant, device.state()->caps);
+  if (!forms) return std::move(forms).error();
+  auto executor = Executor::create(device.state());
+  if (!executor) return std::move(executor).error();
+
+  auto state = std::make_unique<VulkanGraph>(device, model, *std::move(table));
+  state->options = options;
+  if (const char* profile = std::getenv("SPIRKILN_PROFILE"); profile != nullptr && *profile) {
+    state->profile = std::strcmp(profile, "1") == 0;
+    if (!state->profile && std::strcmp(profile, "0") != 0) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "SPIRKILN_PROFILE is '" + std::string(profile) + "'; expected 0 or 1"};
+    }
+  }
+  state->forms = *std::move(forms);
+  state->executor = *std::move(executor);
+  state->plans.set_capacity(std::max<std::size_t>(options.max_plans, 1));
+  if (auto s = state->upload_weights(); !s) return std::move(s).error();
+  return std::unique_ptr<GraphBackend>(std::move(state));
+}
+
+}  // namespace spirkiln

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// A packed graph on a Vulkan device: plans by input shape, and their runs.
+#pragma once
+
+#include "graph/backend.hpp"
+
+namespace spirkiln {
+
+// `device` is one with Vulkan state.
+Result<std::unique_ptr<GraphBackend>> create_vulkan_graph(const Device& device, const Model& model,
+                                                          const GraphOptions& options);
+
+}  // namespace spirkiln
