@@ -55,10 +55,11 @@ Step attention(const StepRequest& q) {
   // Of each head keys and values, and one row of scores.
   const std::size_t per_head = (2 * dim + 1) * steps;
   step.scratch_bytes = heads * per_head * sizeof(float);
+  const int threads = q.threads;
   step.run = [=, f = Finish(q)](const StepArgs& a) {
     const std::size_t stride = 3 * all;
     auto* scratch = reinterpret_cast<float*>(a.scratch);
-    parallel(heads, heads * steps * steps * dim, [&](std::size_t begin, std::size_t end) {
+    parallel(heads, heads * steps * steps * dim, threads, [&](std::size_t begin, std::size_t end) {
       for (std::size_t head = begin; head < end; ++head) {
         float* keys = scratch + head * per_head;
         float* values = keys + dim * steps;

@@ -18,7 +18,7 @@ std::vector<float> floats_of(const Model::State& model, std::uint32_t constant) 
   const auto* hi = reinterpret_cast<const std::uint16_t*>(high.data());
   const auto* lo = reinterpret_cast<const std::uint16_t*>(model.plane(c, true).data());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = half_to_float(hi[i]) + half_to_float(lo[i]) * 0x1p-12f;
+    values[i] = half_pair_to_float(hi[i], lo[i]);
   }
   return values;
 }

@@ -130,7 +130,7 @@ Result<Plan*> CpuGraph::plan_for(const InputShape& shape, RunTimings* timings) {
 
 Status CpuGraph::prepare(const InputShape& shape, RunTimings* timings) {
   return with_onednn([&]() -> Status {
-    const ThreadScope scope(machine_.threads);
+    const OneThread one;
     auto plan = plan_for(shape, timings);
     if (!plan) return std::move(plan).error();
     return Ok{};
@@ -139,7 +139,7 @@ Status CpuGraph::prepare(const InputShape& shape, RunTimings* timings) {
 
 void CpuGraph::load_input(const Plan& plan, const std::uint8_t* bytes) {
   const model::ModelHeader& h = model_.state()->header;
-  normalise(bytes, plan.input.dims.pixels(), h.input_scale, h.input_shift,
+  normalise(bytes, plan.input.dims.pixels(), h.input_scale, h.input_shift, machine_.threads,
             reinterpret_cast<float*>(arena_.data() + plan.input.offset));
 }
 
@@ -194,7 +194,7 @@ Status CpuGraph::run_picture(const Plan& plan, const std::uint8_t* bytes,
 
 Result<std::vector<TensorF32>> CpuGraph::run(const Pictures& pictures, RunTimings* timings) {
   return with_onednn([&]() -> Result<std::vector<TensorF32>> {
-    const ThreadScope scope(machine_.threads);
+    const OneThread one;
     auto found = plan_for({pictures.n, pictures.h, pictures.w}, timings);
     if (!found) return std::move(found).error();
     const Plan& plan = **found;

@@ -188,22 +188,21 @@ Geometry geometry_of(const model::Node& node, const Dims& in, const Dims& out) {
 
 }  // namespace
 
-Step depthwise(const model::Node& node, const Dims& in, const Dims& out,
-               const ConvWeights& weights) {
+Step depthwise(const model::Node& node, const Dims& in, const Dims& out, const ConvWeights& weights,
+               int threads) {
   const Geometry g = geometry_of(node, in, out);
   const bool residual = (node.flags & model::kHasResidual) != 0;
   const bool before = (node.flags & model::kResidualBefore) != 0;
   const model::Epilogue nothing{Activation::kNone, 0, 0, 1, 0};
   // The whole epilogue at once where the residual is the last thing, or there is none.
   const bool fused = is_simple(node.epilogue.act) && !(residual && before);
-  const Filter filter{weights.values().data(), weights.bias().data(),
-                      fused ? node.epilogue : nothing};
+  const Filter filter{weights.filters.data(), weights.bias.data(), fused ? node.epilogue : nothing};
   const model::Epilogue rest = fused ? nothing : node.epilogue;
   const std::size_t residual_at = node.input_count - 1;
   Step step;
   step.run = [=](const StepArgs& a) {
     const std::size_t row = g.out_width * g.channels;
-    parallel(g.out_height, g.out_height * row * g.kh * g.kw / 4,
+    parallel(g.out_height, g.out_height * row * g.kh * g.kw / 4, threads,
              [&](std::size_t begin, std::size_t end) {
                for (std::size_t oy = begin; oy < end; ++oy) {
                  float* to = a.out + oy * row;

@@ -112,8 +112,8 @@ SPIRKILN_VECTOR_LOOP void resize_rows(const float* x, const float* r, float* out
 }  // namespace
 
 void normalise(const std::uint8_t* bytes, std::size_t pixels, const float scale[4],
-               const float shift[4], float* out) {
-  parallel(pixels, pixels * 7, [&](std::size_t begin, std::size_t end) {
+               const float shift[4], int threads, float* out) {
+  parallel(pixels, pixels * 7, threads, [&](std::size_t begin, std::size_t end) {
     normalise_pixels(bytes, begin, end, scale, shift, out);
   });
 }
@@ -137,9 +137,10 @@ Step binary(const StepRequest& q) {
   const auto op = static_cast<BinaryOp>(q.node.i[0]);
   Step step;
   step.in_place = true;
+  const int threads = q.threads;
   step.run = [=, f = Finish(q)](const StepArgs& a) {
     const std::size_t c = x.c;
-    parallel(x.pixels(), values_of(x) * 2, [&](std::size_t begin, std::size_t end) {
+    parallel(x.pixels(), values_of(x) * 2, threads, [&](std::size_t begin, std::size_t end) {
       const float* second = a.in[1];
       if (spread == Spread::kSame) second += begin * c;
       if (spread == Spread::kPixel) second += begin;
@@ -154,9 +155,10 @@ Step affine(const StepRequest& q) {
   const Dims x = q.inputs[0];
   Step step;
   step.in_place = true;
+  const int threads = q.threads;
   step.run = [=, f = Finish(q), consts = q.consts](const StepArgs& a) {
     const std::size_t c = x.c;
-    parallel(x.pixels(), values_of(x) * 2, [&](std::size_t begin, std::size_t end) {
+    parallel(x.pixels(), values_of(x) * 2, threads, [&](std::size_t begin, std::size_t end) {
       affine_pixels(a.in[0] + begin * c, (*consts)[0].data(), (*consts)[1].data(),
                     a.out + begin * c, end - begin, c);
       f(a, begin * c, end * c);
@@ -172,9 +174,10 @@ Step resize(const StepRequest& q) {
   const Finish f(q);
   const bool sum = f.residual && is_identity(f.epilogue);
   Step step;
+  const int threads = q.threads;
   step.run = [=](const StepArgs& a) {
     const std::size_t row = std::size_t{y.w} * y.c;
-    parallel(y.h, values_of(y) * 2, [&](std::size_t begin, std::size_t end) {
+    parallel(y.h, values_of(y) * 2, threads, [&](std::size_t begin, std::size_t end) {
       resize_rows(a.in[0], sum ? a.in[f.residual_at] : nullptr, a.out, begin, end, x.w, x.c, fy,
                   fx);
       if (!sum) f(a, begin * row, end * row);
@@ -189,8 +192,9 @@ Step concat(const StepRequest& q) {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < joined; ++i) widths.push_back(q.inputs[i].c);
   Step step;
+  const int threads = q.threads;
   step.run = [=, f = Finish(q)](const StepArgs& a) {
-    parallel(y.pixels(), values_of(y) * 2, [&](std::size_t begin, std::size_t end) {
+    parallel(y.pixels(), values_of(y) * 2, threads, [&](std::size_t begin, std::size_t end) {
       std::size_t first = 0;
       for (std::size_t i = 0; i < joined; ++i) {
         for (std::size_t p = begin; p < end; ++p) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the backend's own loops are compiled and spread over threads. oneDNN of this build runs on
-// OpenMP, so these do as well: two pools would fight for the cores.
+// How the backend's own loops are compiled and spread over threads.
 #pragma once
 
 #include <omp.h>
 
 #include <cstddef>
-#include <functional>
-#include <vector>
+#include <exception>
+#include <mutex>
+
+#include "cpu/pool.hpp"
 
 // A function that the compiler makes once for each generation of x86, chosen when it is first
 // called. Everything that it calls must be inlined into it.
@@ -20,43 +21,62 @@
 
 namespace spirkiln::cpu {
 
-// Values below which waking the other threads costs more than it gains.
+// Values below which waking another thread costs more than it gains.
 inline constexpr std::size_t kWorthThreads = 16384;
+
+// How many of `threads` work on so many values is worth while.
+inline int worth(std::size_t values, int threads) {
+  const std::size_t most = values / kWorthThreads + 1;
+  return most < static_cast<std::size_t>(threads) ? static_cast<int>(most) : threads;
+}
+
+// Calls f(i, worker) for each i in [0, tasks); workers are numbered below `threads`. The first
+// thing that is thrown is thrown again here.
+template <typename F>
+void each_task(std::size_t tasks, int threads, const F& f) {
+  struct Call {
+    const F& f;
+    std::mutex mutex;
+    std::exception_ptr thrown;
+  } call{f, {}, {}};
+  run_tasks(
+      tasks, threads,
+      [](const void* argument, std::size_t i, int worker) {
+        auto& c = *static_cast<Call*>(const_cast<void*>(argument));
+        try {
+          c.f(i, worker);
+        } catch (...) {
+          const std::lock_guard lock(c.mutex);
+          c.thrown = std::current_exception();
+        }
+      },
+      &call);
+  if (call.thrown) std::rethrow_exception(call.thrown);
+}
 
 // Calls f(begin, end) for stretches that together are [0, count). `values` is how much work there
 // is: numbers that are read or written.
 template <typename F>
-void parallel(std::size_t count, std::size_t values, const F& f) {
-  const auto most = static_cast<std::size_t>(omp_get_max_threads());
-  std::size_t threads = values / kWorthThreads + 1;
-  if (threads > most) threads = most;
-  if (threads > count) threads = count;
-  if (threads <= 1) {
+void parallel(std::size_t count, std::size_t values, int threads, const F& f) {
+  const int workers = worth(values, threads);
+  // A few for each, so that one who comes late holds nobody up.
+  std::size_t parts = workers > 1 ? static_cast<std::size_t>(workers) * 4 : 1;
+  if (parts > count) parts = count;
+  if (parts <= 1) {
     if (count > 0) f(std::size_t{0}, count);
     return;
   }
-#pragma omp parallel for num_threads(static_cast<int>(threads)) schedule(static, 1)
-  for (std::size_t t = 0; t < threads; ++t) {
-    f(count * t / threads, count * (t + 1) / threads);
-  }
+  each_task(parts, workers,
+            [&](std::size_t part, int) { f(count * part / parts, count * (part + 1) / parts); });
 }
 
-// The same for work that may throw, in `ranges` stretches of [0, count) that begin at multiples of
-// `grain`; f(range, begin, end).
-std::vector<std::size_t> ranges_of(std::size_t count, std::size_t grain, std::size_t ranges);
-void parallel_ranges(
-    const std::vector<std::size_t>& bounds,
-    const std::function<void(std::size_t range, std::size_t begin, std::size_t end)>& f);
-
-// The calling thread's OpenMP and oneDNN use this many threads until the end of the scope.
-class ThreadScope {
+// What oneDNN is made and executed in: it leaves threads to us.
+class OneThread {
  public:
-  explicit ThreadScope(int threads) : before_(omp_get_max_threads()) {
-    omp_set_num_threads(threads);
-  }
-  ~ThreadScope() { omp_set_num_threads(before_); }
-  ThreadScope(const ThreadScope&) = delete;
-  ThreadScope& operator=(const ThreadScope&) = delete;
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
 
  private:
   int before_;

@@ -14,12 +14,13 @@ struct StepRequest {
   const model::Node& node;
   std::vector<Dims> inputs;  // as the node lists them, residual included
   Dims output;
+  int threads;
   std::shared_ptr<const std::vector<std::vector<float>>> consts;  // as the node lists them
 };
 
 // Picture bytes to the input tensor; scale and shift as in ModelHeader.
 void normalise(const std::uint8_t* bytes, std::size_t pixels, const float scale[4],
-               const float shift[4], float* out);
+               const float shift[4], int threads, float* out);
 
 Step pool(const StepRequest& q);
 Step global_mean(const StepRequest& q);

@@ -122,7 +122,7 @@ Result<Plan> make_plan(const Model::State& model, const std::vector<Dims>& shape
   for (std::uint32_t i = 0; i < count; ++i) {
     const model::Node& node = model.nodes[i];
     const auto inputs = model.inputs_of(node);
-    StepRequest request{node, {}, shapes[node.output], nodes[i].consts};
+    StepRequest request{node, {}, shapes[node.output], machine.threads, nodes[i].consts};
     for (const std::uint32_t t : inputs) request.inputs.push_back(shapes[t]);
     PlannedStep planned;
     planned.node = i;

@@ -117,8 +117,9 @@ Step per_pixel(const StepRequest& q, std::size_t work, const F& row) {
   const Dims d = q.output;
   Step step;
   step.in_place = true;
+  const int threads = q.threads;
   step.run = [=, f = Finish(q)](const StepArgs& a) {
-    parallel(d.pixels(), values_of(d) * work, [&](std::size_t begin, std::size_t end) {
+    parallel(d.pixels(), values_of(d) * work, threads, [&](std::size_t begin, std::size_t end) {
       for (std::size_t p = begin; p < end; ++p) row(a.in[0] + p * d.c, a.out + p * d.c);
       f(a, begin * d.c, end * d.c);
     });
@@ -143,9 +144,10 @@ Step pool(const StepRequest& q) {
                       average && i[8] != 0};
   const Dims x = q.inputs[0], y = q.output;
   Step step;
+  const int threads = q.threads;
   step.run = [=, f = Finish(q)](const StepArgs& a) {
     const std::size_t row = std::size_t{y.w} * y.c;
-    parallel(y.h, values_of(x), [&](std::size_t begin, std::size_t end) {
+    parallel(y.h, values_of(x), threads, [&](std::size_t begin, std::size_t end) {
       for (std::size_t r = begin; r < end; ++r) {
         pool_row(window, x, y, r, a.in[0], a.out + r * row);
       }
@@ -162,12 +164,13 @@ Step global_mean(const StepRequest& q) {
   const std::size_t stretches = std::min<std::size_t>(kStretches, x.pixels() / 64 + 1);
   Step step;
   step.scratch_bytes = stretches * x.c * (sizeof(double) + sizeof(float));
+  const int threads = q.threads;
   step.run = [=, f = Finish(q)](const StepArgs& a) {
     const std::size_t c = x.c, pixels = x.pixels();
     auto* sums = reinterpret_cast<double*>(a.scratch);
     auto* blocks = reinterpret_cast<float*>(sums + stretches * c);
     std::fill_n(sums, stretches * c, 0.0);
-    parallel(stretches, values_of(x), [&](std::size_t begin, std::size_t end) {
+    parallel(stretches, values_of(x), threads, [&](std::size_t begin, std::size_t end) {
       for (std::size_t s = begin; s < end; ++s) {
         const std::size_t from = pixels * s / stretches, to = pixels * (s + 1) / stretches;
         sum_pixels(a.in[0] + from * c, to - from, c, blocks + s * c, sums + s * c);

@@ -19,6 +19,19 @@ inline float half_to_float(std::uint16_t h) {
   return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
 }
 
+// hi + lo * 2^-12 of finite halves (model_format.hpp), without a branch so that a loop of it
+// becomes vector code: shifted into a float's place a half is too small by 2^112, subnormals
+// included.
+inline float half_pair_to_float(std::uint16_t hi, std::uint16_t lo) {
+  auto widen = [](std::uint16_t h) {
+    const std::uint32_t magnitude = static_cast<std::uint32_t>(h & 0x7fffu) << 13;
+    const std::uint32_t sign = static_cast<std::uint32_t>(h & 0x8000u) << 16;
+    const float value = std::bit_cast<float>(magnitude) * 0x1p112f;
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | sign);
+  };
+  return widen(hi) + widen(lo) * 0x1p-12f;
+}
+
 inline std::uint16_t float_to_half(float f) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(f);
   const std::uint16_t sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000u);

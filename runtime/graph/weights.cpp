@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/weights.hpp"
 
-#include <bit>
 #include <cstring>
+
+#include "graph/half.hpp"
 
 namespace spirkiln {
 
@@ -17,22 +18,6 @@ WeightLayout lay_out_weights(const Model::State& model, bool fp32, std::uint64_t
   }
   return layout;
 }
-
-namespace {
-
-// hi + lo * 2^-12 of finite halves, without a branch so that the loop becomes vector code: shifted
-// into a float's place a half is too small by 2^112, subnormals included.
-float sum_of(std::uint16_t hi, std::uint16_t lo) {
-  auto widen = [](std::uint16_t h) {
-    const std::uint32_t magnitude = static_cast<std::uint32_t>(h & 0x7fffu) << 13;
-    const std::uint32_t sign = static_cast<std::uint32_t>(h & 0x8000u) << 16;
-    const float value = std::bit_cast<float>(magnitude) * 0x1p112f;
-    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | sign);
-  };
-  return widen(hi) + widen(lo) * 0x1p-12f;
-}
-
-}  // namespace
 
 void fill_weights(const Model::State& model, const WeightLayout& layout, std::span<std::byte> out) {
   for (std::size_t i = 0; i < model.consts.size(); ++i) {
@@ -49,7 +34,7 @@ void fill_weights(const Model::State& model, const WeightLayout& layout, std::sp
     const auto* h = reinterpret_cast<const std::uint16_t*>(hi.data());
     const auto* l = reinterpret_cast<const std::uint16_t*>(model.plane(c, true).data());
     auto* values = reinterpret_cast<float*>(to);
-    for (std::size_t e = 0; e < c.elements; ++e) values[e] = sum_of(h[e], l[e]);
+    for (std::size_t e = 0; e < c.elements; ++e) values[e] = half_pair_to_float(h[e], l[e]);
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <random>
 #include <utility>
 
@@ -16,6 +17,8 @@ double ms_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+double processor_ms() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
 double quantile(std::vector<double> values, double q) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
@@ -25,7 +28,7 @@ double quantile(std::vector<double> values, double q) {
 struct Form {
   GraphBenchRow row;
   std::optional<Graph> graph;
-  std::vector<double> wall, gpu;
+  std::vector<double> wall, gpu, cpu;
   TensorF32 result;
 };
 
@@ -50,10 +53,12 @@ Status first_run(Form& form, const Device& device, const Model& model, const Pic
 
 Status timed_run(Form& form, const Pictures& pictures, bool keep) {
   RunTimings timings;
+  const double processor = processor_ms();
   const auto start = Clock::now();
   auto outputs = form.graph->run(pictures, &timings);
   if (!outputs) return std::move(outputs).error();
   if (keep) {
+    form.cpu.push_back(processor_ms() - processor);
     form.wall.push_back(ms_since(start));
     form.gpu.push_back(timings.gpu_ms);
   }
@@ -123,6 +128,7 @@ Result<std::vector<GraphBenchRow>> bench_graph(const Device& device,
       form.row.wall_min_ms = quantile(form.wall, 0);
       form.row.wall_p95_ms = quantile(form.wall, 0.95);
       form.row.gpu_ms = quantile(form.gpu, 0.5);
+      form.row.cpu_ms = quantile(form.cpu, 0.5);
       form.row.device_bytes = form.graph->device_bytes();
       form.row.max_abs = max_abs_difference(forms.front().result, form.result);
     }

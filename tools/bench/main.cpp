@@ -38,16 +38,16 @@ bool parse_shape(const std::string& text, GraphBenchOptions& o) {
 
 void print_text(const GraphBenchOptions& o, const std::vector<GraphBenchRow>& rows) {
   fmt::print("{} at {}x{}x{}, {} runs\n", o.pack, o.n, o.h, o.w, o.runs);
-  fmt::print("{:8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>9} {:>10}\n", "form", "first ms",
-             "median", "min", "p95", "gpu ms", "disp.", "MB", "max abs");
+  fmt::print("{:8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>9} {:>10}\n", "form", "first ms",
+             "median", "min", "p95", "gpu ms", "cpu ms", "disp.", "MB", "max abs");
   for (const GraphBenchRow& r : rows) {
     if (!r.error.empty()) {
       fmt::print("{:8} {}\n", r.variant, r.error);
       continue;
     }
-    fmt::print("{:8} {:9.2f} {:9.3f} {:9.3f} {:9.3f} {:9.3f} {:6} {:9.1f} {:10.3g}\n", r.variant,
-               r.first_ms, r.wall_ms, r.wall_min_ms, r.wall_p95_ms, r.gpu_ms, r.dispatches,
-               static_cast<double>(r.device_bytes) / 1e6, r.max_abs);
+    fmt::print("{:8} {:9.2f} {:9.3f} {:9.3f} {:9.3f} {:9.3f} {:9.3f} {:6} {:9.1f} {:10.3g}\n",
+               r.variant, r.first_ms, r.wall_ms, r.wall_min_ms, r.wall_p95_ms, r.gpu_ms, r.cpu_ms,
+               r.dispatches, static_cast<double>(r.device_bytes) / 1e6, r.max_abs);
   }
 }
 
@@ -59,10 +59,11 @@ void print_json(const GraphBenchOptions& o, const DeviceInfo& device,
   for (const GraphBenchRow& r : rows) {
     fmt::print(
         "{}\n {{\"variant\": \"{}\", \"error\": {:?}, \"first_ms\": {:.3f}, \"wall_ms\": "
-        "{:.4f}, \"wall_min_ms\": {:.4f}, \"wall_p95_ms\": {:.4f}, \"gpu_ms\": {:.4f}, "
+        "{:.4f}, \"wall_min_ms\": {:.4f}, \"wall_p95_ms\": {:.4f}, \"gpu_ms\": {:.4f}, \"cpu_ms\": "
+        "{:.4f}, "
         "\"dispatches\": {}, \"device_bytes\": {}, \"max_abs\": {:.6g}}}",
         separator, r.variant, r.error, r.first_ms, r.wall_ms, r.wall_min_ms, r.wall_p95_ms,
-        r.gpu_ms, r.dispatches, r.device_bytes, r.max_abs);
+        r.gpu_ms, r.cpu_ms, r.dispatches, r.device_bytes, r.max_abs);
     separator = ",";
   }
   fmt::print("\n]}}\n");
