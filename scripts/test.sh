@@ -9,12 +9,14 @@ me='test'
 
 usage() {
   cat <<'USAGE'
-Usage: scripts/test.sh [--tidy] [--suite NAME]... [MESON_TEST_ARGUMENT...]
+Usage: scripts/test.sh [--tidy] [--cross] [--suite NAME]... [MESON_TEST_ARGUMENT...]
 
 Installs what is missing, fetches the models, builds everything and runs all tests; arguments go
 to `meson test`. Ends with a line "N passed, N failed" and fails when anything failed.
 
-  --tidy    (as the first argument) clang-tidy too: it takes minutes where it has not seen the code yet
+  --tidy    (before other arguments) clang-tidy too: it takes minutes where it has not seen the code yet
+  --cross   (before other arguments) build and test for aarch64 too, which compiles everything once more;
+            installs what that needs
   --list    name the tests that would run, and run none
 
 Examples:
@@ -25,12 +27,15 @@ USAGE
 }
 case ${1:-} in -h | --help) usage; exit 0 ;; esac
 
-prepare --lint
-selection=(--no-suite tidy)
-if [[ ${1:-} == --tidy ]]; then
-  selection=()
+setup=(--lint)
+tidy=(--no-suite tidy)
+cross=(--no-suite cross)
+while [[ ${1:-} == --tidy || ${1:-} == --cross ]]; do
+  if [[ $1 == --tidy ]]; then tidy=(); else cross=() setup+=(--cross); fi
   shift
-fi
+done
+prepare "${setup[@]}"
+selection=("${tidy[@]}" "${cross[@]}")
 for argument in "$@"; do
   if [[ $argument == --list ]]; then
     exec meson test -C "$build" --no-rebuild "${selection[@]}" "$@" </dev/null
