@@ -8,6 +8,26 @@ build=${SPIRKILN_BUILD:-$root/build}
 say() { printf '%s: %s\n' "${me:?}" "$*" >&2; }
 die() { printf '%s: error: %s\n' "${me:?}" "$*" >&2; exit 1; }
 
+# The folder of everything that is fetched or cached, absolute.
+cache_folder() {
+  local folder=${SPIRKILN_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/spirkiln}
+  if [[ $folder == /* ]]; then printf '%s\n' "$folder"; else printf '%s\n' "$PWD/$folder"; fi
+}
+
+# For scripts that fetch, each with its usage(): sets `check_only` to yes or no.
+# shellcheck disable=SC2034
+fetch_options() {
+  local arg
+  check_only=no
+  for arg in "$@"; do
+    case $arg in
+      --check) check_only=yes ;;
+      -h | --help) usage; exit 0 ;;
+      *) die "unknown option '$arg' (see --help)" ;;
+    esac
+  done
+}
+
 # Installs what is missing (with "$@" for setup.sh), fetches the models, configures the build.
 # Silent and quick where all that is done.
 prepare() {
@@ -36,7 +56,8 @@ build_targets() {
 # Puts the packed models where spirkiln-ocr looks without being told (the cache folder), each by
 # one rename and only where it differs.
 publish_packs() {
-  local to=${SPIRKILN_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/spirkiln}/packs file name
+  local to file name
+  to=$(cache_folder)/packs
   mkdir -p "$to" || die "cannot make the folder $to"
   for file in "$build"/tools/packs/*.spkm "$build"/tools/packs/ppocr_keys_v1.txt; do
     name=${file##*/}

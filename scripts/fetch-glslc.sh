@@ -5,6 +5,8 @@
 # packages and the package sources of this machine stay as they are.
 set -euo pipefail
 me='fetch-glslc'
+# shellcheck source=scripts/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 # shellcheck source=scripts/apt-source.sh
 . "$(dirname "${BASH_SOURCE[0]}")/apt-source.sh"
 
@@ -31,20 +33,9 @@ suite=trixie
 programs=(glslc spirv-dis spirv-opt spirv-val)
 packages=(glslc libshaderc1 spirv-tools libstdc++6 libgcc-s1 libc6 libvulkan-dev spirv-headers)
 
-say() { printf '%s: %s\n' "$me" "$*" >&2; }
-die() { printf '%s: error: %s\n' "$me" "$*" >&2; exit 1; }
+fetch_options "$@"
 
-check_only=no
-for arg in "$@"; do
-  case $arg in
-    --check) check_only=yes ;;
-    -h | --help) usage; exit 0 ;;
-    *) die "unknown option '$arg' (see --help)" ;;
-  esac
-done
-
-cache=${SPIRKILN_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/spirkiln}
-[[ $cache == /* ]] || cache=$PWD/$cache
+cache=$(cache_folder)
 folder=$cache/glslc-debian13
 
 # Starts program $2 of folder $1 through the folder's own loader, so that none of this machine's

