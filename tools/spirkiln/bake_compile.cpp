@@ -26,7 +26,8 @@ void leave_out(BakeJob& job, const RequiredExtension& extension, const std::stri
   job.left_out = fmt::format("needs {}, which {}", extension.name, nobody);
   Diagnostic warning = place_of(extension, job.text, name, sources);
   warning.severity = Severity::kWarning;
-  warning.text = fmt::format("'{}': left out, {} this extension", extension.name, nobody);
+  warning.text = fmt::format("'{}': left out, {} this extension{}", extension.name, nobody,
+                             since_text(extension.name));
   job.diagnostics = {std::move(warning)};
 }
 
@@ -88,7 +89,12 @@ Result<std::shared_ptr<const SecondCompiler>> assign(
 }
 
 CompileRequest request_of(const BakeKernel& kernel, const BakeJob& job, const std::string& name) {
-  return {job.text, name, kernel.manifest->optimise, kernel.manifest->target, job.second};
+  return {job.text,
+          name,
+          kernel.manifest->optimise,
+          kernel.manifest->target,
+          job.second,
+          kernel.manifest->optimise_required};
 }
 
 // One compilation a distinct text; every job with that text takes its result.
@@ -161,6 +167,7 @@ Result<std::vector<BakeJob>> compile_all(const std::vector<BakeKernel>& kernels,
   for (BakeJob& job : jobs) {
     job.second = nullptr;  // it ends here
     stats.left_out += !job.left_out.empty();
+    stats.unoptimised += job.blob != nullptr && job.blob->unoptimised;
     if (job.blob == nullptr || job.blob->compiler.empty()) continue;
     ++stats.by_second;
     stats.second_version = job.blob->compiler;

@@ -15,6 +15,7 @@ struct Blob {
   std::vector<std::uint32_t> words;  // stripped, canonical, validated
   std::uint32_t vulkan_version = 0;
   std::string compiler;  // the second one's version, where it compiled this; else empty
+  bool unoptimised = false;  // the optimiser failed, and the manifest allows that
   Reflection reflection;
 };
 

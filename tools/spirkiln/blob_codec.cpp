@@ -14,6 +14,7 @@ void put_blob(std::string& out, const Blob& blob) {
   out.append(reinterpret_cast<const char*>(blob.words.data()), blob.words.size() * 4);
   put_number(out, static_cast<std::uint32_t>(blob.reflection.specs.size()));
   for (const SpecConstant& spec : blob.reflection.specs) put_string(out, spec.name);
+  put_number(out, blob.unoptimised ? 1 : 0);
 }
 
 std::shared_ptr<const Blob> take_blob(ByteReader& bytes) {
@@ -35,7 +36,9 @@ std::shared_ptr<const Blob> take_blob(ByteReader& bytes) {
   blob->reflection = std::move(reflection).value();
   if (bytes.number() != blob->reflection.specs.size()) return nullptr;
   for (SpecConstant& spec : blob->reflection.specs) spec.name = bytes.string();
-  return bytes.ok() ? blob : nullptr;
+  const std::uint32_t unoptimised = bytes.number();
+  blob->unoptimised = unoptimised == 1;
+  return bytes.ok() && unoptimised <= 1 ? blob : nullptr;
 }
 
 }  // namespace spirkiln::gen

@@ -56,6 +56,7 @@ std::string compile_key(const CompileRequest& request) {
       fmt::format("{}\n{}\n{}\n{}\n", program_fingerprint(),
                   request.second != nullptr ? request.second->fingerprint() : std::string(),
                   static_cast<int>(request.optimise), target_index(request));
+  if (!request.optimise_required) bytes += "optimise where possible\n";
   std::string_view text = request.text;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -92,10 +93,18 @@ CompileOutcome compile_kernel(const CompileRequest& request, const std::string& 
   };
   auto optimised = second != nullptr ? second->optimise(front.words, request.optimise, target)
                                      : optimise(front.words, request.optimise, target);
-  if (!optimised.ok()) return fail("optimising failed", optimised.error().message);
+  auto blob = std::make_shared<Blob>();
+  if (!optimised.ok()) {
+    if (request.optimise_required) return fail("optimising failed", optimised.error().message);
+    Diagnostic warning =
+        stage_error(request, "not optimised, since that failed", optimised.error().message);
+    warning.severity = Severity::kWarning;
+    outcome.diagnostics.push_back(std::move(warning));
+    blob->unoptimised = true;
+    optimised = std::move(front.words);
+  }
   const auto names = spec_names(*optimised);
 
-  auto blob = std::make_shared<Blob>();
   blob->vulkan_version = target.vulkan;
   if (second != nullptr) blob->compiler = second->version();
   auto stripped = second != nullptr ? second->strip(*optimised, target) : strip(*optimised, target);
@@ -111,9 +120,12 @@ CompileOutcome compile_kernel(const CompileRequest& request, const std::string& 
   for (SpecConstant& spec : blob->reflection.specs) {
     if (const auto it = names.find(spec.id); it != names.end()) spec.name = it->second;
   }
-  std::string entry;
-  put_blob(entry, *blob);
-  cache.store(key, entry);
+  // One that was not optimised is made again, and so warned of again.
+  if (!blob->unoptimised) {
+    std::string entry;
+    put_blob(entry, *blob);
+    cache.store(key, entry);
+  }
   outcome.blob = std::move(blob);
   return outcome;
 }

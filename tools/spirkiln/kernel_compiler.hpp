@@ -21,6 +21,7 @@ struct CompileRequest {
   Optimise optimise;
   VulkanTarget target;  // at least this
   const SecondCompiler* second = nullptr;  // who compiles; null: what is linked in
+  bool optimise_required = true;  // else what the optimiser fails at is kept, with a warning
 };
 
 struct CompileOutcome {

@@ -88,9 +88,10 @@ Result<std::string> list_text(const Table& table) {
         if (c != spv::CapabilityShader) needs += " " + capability_name(c);
       }
       out += fmt::format(
-          "  {:<36} blob {:>4} {:>7} B  vulkan{} {} bindings push {} shared {} local {}{}{}\n",
+          "  {:<36} blob {:>4} {:>7} B  vulkan{} {} bindings push {} shared {} local {}{}{}{}\n",
           table.string(v.name), v.blob, b.bytes, vulkan_text(b.vulkan_version), b.binding_count,
-          b.push_bytes, b.shared_bytes, size, needs.empty() ? "" : "  needs", needs);
+          b.push_bytes, b.shared_bytes, size, needs.empty() ? "" : "  needs", needs,
+          (b.flags & table::kUnoptimised) != 0 ? "  unoptimised" : "");
       if (out.size() > kMaxText) return too_long();
     }
   }
@@ -114,7 +115,8 @@ std::string reflection_json(const Table& table, const table::VariantEntry& v) {
       "\"resource\": \"{}\", \"int8\": \"{}\", \"axes\": {{{}}}, "
       "\"blob\": {}, \"hash\": \"{:016x}\", \"bytes\": {}, \"vulkan\": \"{}\", \"spirv\": \"{}\", "
       "\"capabilities\": {}, \"extensions\": {}, \"bindings\": {}, \"specialization\": {}, "
-      "\"push_bytes\": {}, \"shared_bytes\": {}, \"local_size\": {}, \"local_size_id\": {}}}",
+      "\"push_bytes\": {}, \"shared_bytes\": {}, \"local_size\": {}, \"local_size_id\": {}, "
+      "\"unoptimised\": {}}}",
       json_string(table.string(v.name)), storage_name(v.storage),
       v.arithmetic == table::Arithmetic::kFp16 ? "fp16" : "fp32",
       name_of(kResourceNames, static_cast<std::size_t>(v.resource)), int8_name(v.int8), axis_text,
@@ -137,8 +139,8 @@ std::string reflection_json(const Table& table, const table::VariantEntry& v) {
                       "{{\"id\": {}, \"name\": {}, \"type\": \"{}\", \"default_bits\": {}}}", s.id,
                       json_string(table.string(s.name)), spec_type_name(s.type), s.default_bits);
                 }),
-      b.push_bytes, b.shared_bytes, json_list(b.local_size, number),
-      json_list(b.local_size_id, id));
+      b.push_bytes, b.shared_bytes, json_list(b.local_size, number), json_list(b.local_size_id, id),
+      (b.flags & table::kUnoptimised) != 0);
 }
 
 Result<std::string> list_json(const Table& table) {

@@ -48,6 +48,7 @@ struct KernelManifest {
   std::vector<table::Resource> resources = {table::Resource::kBuffer};  // of its tensors
   std::vector<table::Int8> int8 = {table::Int8::kNone};                 // best first
   Optimise optimise = Optimise::kPerformance;
+  bool optimise_required = true;  // else a module stays as compiled where the optimiser fails
   VulkanTarget target = VulkanTarget::kAuto;
   bool strict = true;  // no raw access to stored values
   std::map<std::string, std::string> defines;

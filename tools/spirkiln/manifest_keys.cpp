@@ -34,6 +34,15 @@ void read_enum(const toml::key& key, const toml::node& node, Names known, std::v
   }
 }
 
+// True after a mistake: so are the defaults.
+bool read_switch(const toml::key& key, const toml::node& node, ManifestErrors& errors) {
+  const auto* value = node.as_boolean();
+  if (value == nullptr) {
+    errors.fail(node.source(), fmt::format("'{}' must be true or false", key.str()));
+  }
+  return value == nullptr || value->get();
+}
+
 void read_optimise(const toml::key& key, const toml::node& node, KernelManifest& kernel,
                    ManifestErrors& errors) {
   const std::string value = string_value(key, node, errors);
@@ -102,12 +111,12 @@ bool read_shared_key(const toml::key& key, const toml::node& node, KernelManifes
     read_enum(key, node, kInt8, kernel.int8, errors);
   } else if (name == "optimise") {
     read_optimise(key, node, kernel, errors);
+  } else if (name == "optimise_required") {
+    kernel.optimise_required = read_switch(key, node, errors);
   } else if (name == "target") {
     read_target(key, node, kernel, errors);
   } else if (name == "strict") {
-    const auto* strict = node.as_boolean();
-    if (strict == nullptr) errors.fail(node.source(), "'strict' must be true or false");
-    kernel.strict = strict == nullptr || strict->get();
+    kernel.strict = read_switch(key, node, errors);
   } else if (name == "defines") {
     read_defines(key, node, kernel, errors);
   } else if (name == "axes") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "newer_extensions.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "expanded_text.hpp"
@@ -22,6 +24,17 @@ constexpr std::string_view kNames[] = {"GL_EXT_bfloat16",
                                        "GL_NV_cooperative_matrix2",
                                        "GL_NV_cooperative_vector"};
 
+// Which release of glslang knew it first, by its list of changes; not all are in that.
+struct Since {
+  std::string_view name, release;
+};
+constexpr Since kSince[] = {
+    {"GL_EXT_control_flow_attributes2", "14.1"}, {"GL_EXT_expect_assume", "14.1"},
+    {"GL_EXT_integer_dot_product", "15.2"},      {"GL_EXT_maximal_reconvergence", "14.1"},
+    {"GL_EXT_shader_quad_control", "14.1"},      {"GL_KHR_cooperative_matrix", "13.0"},
+    {"GL_KHR_shader_subgroup_rotate", "14.1"},   {"GL_NV_cooperative_matrix2", "15.1"},
+    {"GL_NV_cooperative_vector", "15.2"}};
+
 bool is_newer(std::string_view name) {
   return std::binary_search(std::begin(kNames), std::end(kNames), name);
 }
@@ -29,6 +42,14 @@ bool is_newer(std::string_view name) {
 }  // namespace
 
 std::span<const std::string_view> newer_extensions() { return kNames; }
+
+std::string since_text(std::string_view name) {
+  for (const Since& since : kSince) {
+    if (since.name == name)
+      return fmt::format("; glslang {} is the first that does", since.release);
+  }
+  return {};
+}
 
 std::vector<RequiredExtension> required_newer(std::string_view expanded) {
   constexpr std::string_view kWord = "#extension ";

@@ -15,6 +15,10 @@ namespace spirkiln::gen {
 // where it is not known; any other name that is not known is a mistake.
 std::span<const std::string_view> newer_extensions();
 
+// "; glslang 13.0 is the first that does", for messages that say who does not know it. Empty where
+// that is not known.
+std::string since_text(std::string_view name);
+
 struct RequiredExtension {
   std::string name;
   std::size_t offset;  // of its directive in the text

@@ -67,6 +67,7 @@ struct Deduplicated {
 // was called.
 bool same(const Blob& a, const Blob& b) {
   return a.words == b.words && a.vulkan_version == b.vulkan_version &&
+         a.unoptimised == b.unoptimised &&
          std::equal(a.reflection.specs.begin(), a.reflection.specs.end(),
                     b.reflection.specs.begin(), b.reflection.specs.end(),
                     [](const auto& x, const auto& y) { return x.name == y.name; });

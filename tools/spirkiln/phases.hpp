@@ -35,6 +35,7 @@ struct BakeStats {
   std::size_t texts = 0;  // distinct expanded texts
   std::size_t cache_hits = 0;  // of those
   std::size_t compiled = 0;  // of those
+  std::size_t unoptimised = 0;  // variants that the optimiser failed at, and that may stay so
   std::size_t by_second = 0;  // variants that the second compiler made, now or for the cache
   std::string second_version;  // of it, where it made any
   std::size_t unique_blobs = 0;

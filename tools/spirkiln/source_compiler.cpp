@@ -61,7 +61,8 @@ std::optional<Diagnostic> choose_compiler(const SourceRequest& request, const st
                         fmt::format("variant bf16s needs {}, which {}", extension.name, nobody)};
     }
     Diagnostic d = place_of(extension, expanded, name, sources);
-    d.text = fmt::format("'{}': {} this extension", extension.name, nobody);
+    d.text = fmt::format("'{}': {} this extension{}", extension.name, nobody,
+                         since_text(extension.name));
     return d;
   }
   return std::nullopt;

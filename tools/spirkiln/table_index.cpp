@@ -38,7 +38,8 @@ void TableIndex::add_blob(const Blob& blob, const Placement& placement, std::uin
   entry.bytes = static_cast<std::uint32_t>(words.size());
   entry.spirv_version = r.spirv_version;
   entry.vulkan_version = blob.vulkan_version;
-  entry.flags = r.flags | (raw ? std::uint32_t{table::kRawWords} : 0u);
+  entry.flags = r.flags | (raw ? std::uint32_t{table::kRawWords} : 0u) |
+                (blob.unoptimised ? std::uint32_t{table::kUnoptimised} : 0u);
   entry.first_capability = static_cast<std::uint32_t>(capabilities_.size());
   entry.capability_count = static_cast<std::uint32_t>(r.capabilities.size());
   entry.first_extension = static_cast<std::uint32_t>(extensions_.size());

@@ -27,6 +27,7 @@ TEST_CASE("manifest: defaults", "[manifest]") {
   CHECK(k.target == gen::VulkanTarget::kAuto);
   CHECK(k.axes.empty());
   CHECK(k.strict);
+  CHECK(k.optimise_required);
   CHECK(k.resources == std::vector{table::Resource::kBuffer});
   CHECK(k.int8 == std::vector{table::Int8::kNone});
 }
@@ -41,6 +42,7 @@ order = ["fp32", "fp16s"]
 resources = ["image", "buffer"]
 int8 = ["storage", "none"]
 optimise = "size"
+optimise_required = false
 target = "vulkan1.1"
 strict = false
 defines = { N = 3, ON = true, T = "vec4" }
@@ -59,6 +61,7 @@ values = ["float", "afp"]
   CHECK(k.int8 == std::vector{table::Int8::kStorage, table::Int8::kNone});
   CHECK(k.target == gen::VulkanTarget::k11);
   CHECK_FALSE(k.strict);
+  CHECK_FALSE(k.optimise_required);
   CHECK(k.defines == std::map<std::string, std::string>{{"N", "3"}, {"ON", "1"}, {"T", "vec4"}});
   REQUIRE(k.axes.size() == 2);
   CHECK(k.axes[0].name == "TILE");
@@ -99,6 +102,8 @@ TEST_CASE("manifest: each mistake is one error at its place", "[manifest]") {
       {head + "profile = \"ncnn-1999\"\n", "m.toml:4:11: error: unknown profile 'ncnn-1999'"},
       {head + "optimise = \"fast\"\n", "m.toml:4:12: error: 'fast': expected \"performance\""},
       {head + "target = \"vulkan2\"\n", "m.toml:4:10: error: 'vulkan2': expected"},
+      {head + "optimise_required = \"no\"\n",
+       "m.toml:4:21: error: 'optimise_required' must be true or false"},
       {head + "strict = 1\n", "m.toml:4:10: error: 'strict' must be true or false"},
       {head + "defines = 1\n", "m.toml:4:1: error: 'defines' must be a table"},
       {head + "defines = { NCNN_x = 1 }\n", "m.toml:4:13: error: the name 'NCNN_x' is reserved"},

@@ -246,6 +246,65 @@ TEST_CASE("second: without one, or with one that knows as little, a variant is l
   CHECK_THAT(run.result.error().message, ContainsSubstring("nowhere/bin/glslc' is missing"));
 }
 
+// llama.cpp 16860, shaderc 1590: the optimiser fails where the front end did not.
+TEST_CASE("second: what the optimiser fails at is an error, or kept where the manifest says so",
+          "[second]") {
+  const Project p;
+  const Fake fake(std::string(kKnowsOne) + "cat module.spv\n");
+  gen::SourceStore sources;
+  const auto module = gen::compile(
+      "#version 450\nlayout(local_size_x = 32) in;\n"
+      "layout(std430, binding = 0) buffer B { vec4 b[]; };\n"
+      "void main() { b[0] = b[1] * 2.0; }\n",
+      "module", gen::kTargets[1], sources);
+  REQUIRE(module.ok);
+  fake.write("module.spv", {reinterpret_cast<const char*>(module.words.data()),
+                            module.words.size() * sizeof(std::uint32_t)});
+  fake.program("spirv-opt",
+               "case \" $* \" in *' -O '*) cat > unused; echo 'error: 0: a pass' >&2; exit 1 ;; "
+               "esac\ncat\n");
+  auto run = test::run_bake(p.with(fake.root()));
+  REQUIRE_FALSE(run.result.ok());
+  CHECK_FALSE(p.exists("out"));
+  REQUIRE(run.messages.size() == 1);
+  CHECK_THAT(run.messages[0],
+             ContainsSubstring("k.comp: error: optimising failed: 0: a pass\n"
+                               "  in 2 of 4 variants of k: k_matrix, k_fp16sa_matrix"));
+
+  p.write("kernels/m.toml",
+          "[defaults]\noptimise_required = false\n" + std::string(kMatrixManifest));
+  // The second time all else comes from the cache, and the warning is there again.
+  for (const bool again : {false, true}) {
+    INFO(again);
+    fs::remove_all(p / "out");
+    run = test::run_bake(p.with(fake.root()));
+    REQUIRE(run.result.ok());
+    CHECK(run.result->variants == 4);
+    CHECK(run.result->unoptimised == 2);
+    CHECK(run.result->cache_hits == (again ? 2 : 0));
+    REQUIRE(run.messages.size() == 1);
+    CHECK_THAT(run.messages[0],
+               ContainsSubstring("k.comp: warning: not optimised, since that failed: 0: a pass\n"
+                                 "  in 2 of 4 variants of k: "));
+  }
+  auto table = Table::from_file((p / "out/test_table.bin").string());
+  REQUIRE(table.ok());
+  for (const auto& v : table->variants()) {
+    const std::string name(table->string(v.name));
+    INFO(name);
+    const bool kept = name.ends_with("_matrix");
+    CHECK(((table->blobs()[v.blob].flags & table::kUnoptimised) != 0) == kept);
+    const auto words = gen::module_of(*table, v);
+    REQUIRE(words.ok());
+    CHECK(gen::validate(*words, gen::kTargets[1]).ok());
+  }
+  const auto text = gen::list_text(*table);
+  REQUIRE(text.ok());
+  CHECK_THAT(*text, ContainsSubstring("  unoptimised\n"));
+  CHECK_THAT(gen::reflection_json(*table, *table->find_variant("k_matrix")),
+             ContainsSubstring("\"unoptimised\": true}"));
+}
+
 TEST_CASE("second: reflection carries what it does not know by number", "[second]") {
   const std::vector<std::uint32_t> words = {0x07230203,
                                             0x00010300,

@@ -13,13 +13,14 @@ std::string json_text(const BakeStats& s, double seconds) {
   return fmt::format(
       "{{\"up_to_date\": {}, \"manifests\": {}, \"kernels\": {}, \"variants\": {}, "
       "\"pruned\": {}, \"left_out\": {}, \"texts\": {}, \"cache_hits\": {}, \"compiled\": {}, "
-      "\"by_second\": {}, \"second\": {}, \"unique_blobs\": {}, \"raw_bytes\": {}, "
+      "\"unoptimised\": {}, \"by_second\": {}, \"second\": {}, \"unique_blobs\": {}, "
+      "\"raw_bytes\": {}, "
       "\"unique_bytes\": {}, \"packed_bytes\": {}, "
       "\"table_bytes\": {}, \"object_bytes\": {}, \"seconds\": {:.3f}}}\n",
       s.up_to_date, s.manifests, s.kernels, s.variants, s.pruned, s.left_out, s.texts, s.cache_hits,
-      s.compiled, s.by_second, s.by_second == 0 ? "null" : json_string(s.second_version),
-      s.unique_blobs, s.raw_bytes, s.unique_bytes, s.packed_bytes, s.table_bytes, s.object_bytes,
-      seconds);
+      s.compiled, s.unoptimised, s.by_second,
+      s.by_second == 0 ? "null" : json_string(s.second_version), s.unique_blobs, s.raw_bytes,
+      s.unique_bytes, s.packed_bytes, s.table_bytes, s.object_bytes, seconds);
 }
 
 }  // namespace
@@ -36,6 +37,7 @@ int print_stats(const StatsArguments& arguments, const BakeStats& s, const Stopw
                         s.left_out == 0 ? "" : fmt::format(", {} left out", s.left_out));
     text += fmt::format("{} distinct texts: {} from the cache, {} compiled\n", s.texts,
                         s.cache_hits, s.compiled);
+    if (s.unoptimised != 0) text += fmt::format("{} variants not optimised\n", s.unoptimised);
     if (s.by_second != 0) {
       text += fmt::format("{} variants by {}\n", s.by_second, s.second_version);
     }
