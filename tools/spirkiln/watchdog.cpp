@@ -6,6 +6,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
+#include <system_error>
 
 #include "shown.hpp"
 #include "work_scope.hpp"
@@ -34,8 +36,14 @@ std::uint64_t resident_bytes() {
 
 }  // namespace
 
-Watchdog::Watchdog(std::chrono::seconds time_limit)
-    : thread_([this, time_limit] { watch(time_limit); }) {}
+Watchdog::Watchdog(std::chrono::seconds time_limit) {
+  try {
+    thread_ = std::thread([this, time_limit] { watch(time_limit); });
+  } catch (const std::system_error& e) {
+    throw std::runtime_error(fmt::format(
+        "cannot start a thread: {}; too many processes (ulimit -u)?", e.code().message()));
+  }
+}
 
 Watchdog::~Watchdog() {
   {

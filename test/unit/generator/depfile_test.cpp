@@ -41,6 +41,13 @@ TEST_CASE("depfile: Ninja understands paths of any kind", "[depfile]") {
   run();
   const std::string first = w.read("out/t_table.bin");
   CHECK(run().find("no work to do") != std::string::npos);
+  // What Ninja took from the depfile are the files' real names.
+  REQUIRE(std::system(("cd '" + w.root().string() + "' && ninja -t deps > deps").c_str()) == 0);
+  const std::string deps = w.read("deps");
+  for (const char* name : {"m.toml", "k:1.comp", "in c.glsl"}) {
+    INFO(deps);
+    CHECK(deps.find("    a b$c#d/kernels/" + std::string(name) + "\n") != std::string::npos);
+  }
   w.write("a b$c#d/kernels/in c.glsl", "#define X 2.0\n");
   std::filesystem::last_write_time(
       w / "a b$c#d/kernels/in c.glsl",

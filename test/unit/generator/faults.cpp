@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded into the program: the system call named by SPIRKILN_FAULT ("rename 2 28": the second
-// rename fails with that errno; 0 kills the process instead) fails on a temporary file.
+// rename fails with that errno; 0 kills the process instead) fails on a temporary file. With
+// SPIRKILN_THREADS=N no process can be started, and no more than N threads.
 #include <dlfcn.h>
+#include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -27,6 +30,10 @@ bool fails(const char* call) {
   errno = error;
   return true;
 }
+
+std::atomic<int> threads{0};
+
+bool is_limited() { return std::getenv("SPIRKILN_THREADS") != nullptr; }
 
 bool is_temporary(std::string_view path) { return path.ends_with(".tmp"); }
 
@@ -56,4 +63,28 @@ extern "C" ssize_t write(int fd, const void* data, std::size_t size) {
     return -1;
   }
   return next<ssize_t(int, const void*, std::size_t)>("write")(fd, data, size);
+}
+
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                              void* (*start)(void*), void* argument) noexcept {
+  if (is_limited() && ++threads > std::atoi(std::getenv("SPIRKILN_THREADS"))) return EAGAIN;
+  return next<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create")(
+      thread, attributes, start, argument);
+}
+
+extern "C" pid_t fork() noexcept {
+  if (is_limited()) {
+    errno = EAGAIN;
+    return -1;
+  }
+  return next<pid_t()>("fork")();
+}
+
+extern "C" int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* actions,
+                           const posix_spawnattr_t* attributes, char* const* arguments,
+                           char* const* environment) noexcept {
+  if (is_limited()) return EAGAIN;
+  return next<int(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*,
+                  char* const*, char* const*)>("posix_spawn")(pid, path, actions, attributes,
+                                                              arguments, environment);
 }
