@@ -269,7 +269,7 @@ TEST_CASE("second: what the optimiser fails at is an error, or kept where the ma
   REQUIRE(run.messages.size() == 1);
   CHECK_THAT(run.messages[0],
              ContainsSubstring("k.comp: error: optimising failed: 0: a pass\n"
-                               "  in 2 of 4 variants of k: k_matrix, k_fp16sa_matrix"));
+                               "  in 2 of 4 variants of k: k_fp16sa_matrix, k_matrix"));
 
   p.write("kernels/m.toml",
           "[defaults]\noptimise_required = false\n" + std::string(kMatrixManifest));
