@@ -36,9 +36,27 @@ struct MatrixShape {
 };
 inline constexpr std::uint32_t kMatrixHalf = 0, kMatrixFloat = 1;
 
+// What a module may ask for floats of one width (VK_KHR_shader_float_controls).
+struct FloatControls {
+  bool signed_zero_inf_nan_preserve = false;
+  bool denorm_preserve = false, denorm_flush_to_zero = false;
+  bool rounding_rte = false, rounding_rtz = false;  // to the nearest even, toward zero
+  bool operator==(const FloatControls&) const = default;
+};
+
+// Between which widths a module's requests may differ, as VkShaderFloatControlsIndependence.
+enum class FloatIndependence : std::uint32_t { kFloat32Only = 0, kAll = 1, kNone = 2 };
+
+struct MemoryHeap {
+  std::uint64_t bytes = 0;
+  bool device_local = false;
+  bool operator==(const MemoryHeap&) const = default;
+};
+
 struct DeviceCaps {
   std::string name;
   std::string driver;  // name and version text
+  std::uint32_t driver_id = 0;  // VkDriverId; 0: unknown
   std::string type = "other";  // "discrete", "integrated", "virtual", "cpu", "other"
   std::uint32_t vendor_id = 0, device_id = 0, driver_version = 0;
   std::array<std::uint8_t, 16> pipeline_cache_uuid{}, device_uuid{}, driver_uuid{};
@@ -62,6 +80,17 @@ struct DeviceCaps {
   // VkSubgroupFeatureFlagBits that compute shaders may use.
   std::uint32_t subgroup_operations = 0;
   std::uint32_t subgroup_size = 0;  // 0: unknown (Vulkan 1.0)
+  // Where sizes may differ between pipelines (VK_EXT_subgroup_size_control), else 0.
+  std::uint32_t min_subgroup_size = 0, max_subgroup_size = 0;
+  std::uint32_t max_group_subgroups = 0;  // of one workgroup
+  bool subgroup_size_control = false;     // the feature
+  bool full_subgroups = false;            // computeFullSubgroups
+  bool pins_subgroup_size = false;        // a compute pipeline may require one size
+
+  // With VK_KHR_shader_float_controls: of 16, 32 and 64 bits.
+  std::array<FloatControls, 3> float_controls;
+  FloatIndependence denorm_independence = FloatIndependence::kNone;
+  FloatIndependence rounding_independence = FloatIndependence::kNone;
 
   // Device extensions by their Vulkan names.
   std::set<std::string, std::less<>> extensions;
@@ -83,6 +112,15 @@ struct DeviceCaps {
   std::uint64_t storage_alignment = 256;
   std::uint64_t device_local_bytes = 0;
   bool unified_memory = false;  // every heap is device-local
+  std::vector<MemoryHeap> heaps;
+
+  bool operator==(const DeviceCaps&) const = default;
 };
+
+// Sets the heaps, and what follows from them.
+void set_heaps(DeviceCaps* caps, std::vector<MemoryHeap> heaps);
+
+// The sizes that a compute pipeline may require for its subgroups; none where it may not.
+std::vector<std::uint32_t> pinned_subgroup_sizes(const DeviceCaps& caps);
 
 }  // namespace spirkiln

@@ -2,13 +2,12 @@
 #include "loader/device.hpp"
 
 #include <algorithm>
-#include <cctype>
-#include <cstdlib>
 #include <functional>
 
 #include "graph/pipelines.hpp"
 #include "loader/backend_rules.hpp"
 #include "loader/backends.hpp"
+#include "loader/choose.hpp"
 #include "loader/features.hpp"
 #include "loader/guard.hpp"
 #include "table/select.hpp"
@@ -16,113 +15,13 @@
 namespace spirkiln {
 namespace {
 
-DeviceInfo make_info(const DeviceCaps& caps, VkPhysicalDeviceProperties&& props,
-                     std::uint32_t index) {
-  DeviceInfo info;
-  info.backend = "vulkan";
-  info.index = index;
-  info.name = caps.name;
-  info.driver = caps.driver;
-  info.type = caps.type;
-  info.api_version = props.apiVersion;
-  info.vendor_id = caps.vendor_id;
-  info.device_id = caps.device_id;
-  info.device_local_bytes = caps.device_local_bytes;
-  info.storage16 = caps.storage16;
-  info.float16 = caps.float16;
-  info.uniform_storage16 = caps.uniform_storage16;
-  info.int16 = caps.int16;
-  info.int64 = caps.int64;
-  info.subgroup_size = caps.subgroup_size;
-  return info;
-}
-
-int rank(const std::string& type) {
-  if (type == "discrete") return 0;
-  if (type == "integrated") return 1;
-  if (type == "virtual") return 2;
-  if (type == "cpu") return 3;
-  return 4;
-}
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
-struct Candidate {
-  VkPhysicalDevice handle;
-  DeviceCaps caps;
-  DeviceInfo info;
-};
-
-std::string describe(const std::vector<Candidate>& all) {
-  std::string text;
-  for (const Candidate& c : all) {
-    text += "\n  " + std::to_string(c.info.index) + ": " + c.info.name + " (" + c.info.type + ")";
-  }
-  return text;
-}
-
-Result<std::vector<Candidate>> candidates(const Instance& instance) {
-  auto handles = instance.devices();
-  if (!handles) return std::move(handles).error();
-  std::vector<Candidate> all;
-  for (std::size_t i = 0; i < handles->size(); ++i) {
-    Candidate c;
-    c.handle = (*handles)[i];
-    c.caps = instance.query(c.handle);
-    VkPhysicalDeviceProperties props{};
-    instance.functions().vkGetPhysicalDeviceProperties(c.handle, &props);
-    c.info = make_info(c.caps, std::move(props), static_cast<std::uint32_t>(i));
-    all.push_back(std::move(c));
-  }
-  return all;
-}
-
-Result<Candidate*> choose(std::vector<Candidate>& all, const DeviceOptions& options) {
-  std::optional<std::uint32_t> index = options.index;
-  std::string name = options.name;
-  std::string origin = "the device that was asked for";
-  if (!index && name.empty()) {
-    if (const char* text = std::getenv("SPIRKILN_DEVICE"); text != nullptr && *text != '\0') {
-      origin = "$SPIRKILN_DEVICE";
-      char* end = nullptr;
-      const unsigned long n = std::strtoul(text, &end, 10);
-      const bool number = std::isdigit(static_cast<unsigned char>(*text)) && *end == '\0';
-      if (number && n <= 0xffff) {
-        index = static_cast<std::uint32_t>(n);
-      } else {
-        name = text;
-      }
-    }
-  }
-  if (index) {
-    if (*index < all.size()) return &all[*index];
-    return Error{ErrorCode::kInvalidArgument, origin + " has index " + std::to_string(*index) +
-                                                  ", but the devices are:" + describe(all)};
-  }
-  Candidate* best = nullptr;
-  for (Candidate& c : all) {
-    if (!name.empty() && lower(c.info.name).find(lower(name)) == std::string::npos) continue;
-    if (best == nullptr || rank(c.info.type) < rank(best->info.type)) best = &c;
-  }
-  if (best != nullptr) return best;
-  return Error{ErrorCode::kInvalidArgument,
-               origin + " is \"" + name + "\", but the devices are:" + describe(all)};
-}
-
-}  // namespace
-
-namespace {
-
 Result<std::vector<DeviceInfo>> all_infos(const MessageCallback& message) {
   auto instance = Instance::create(false, message);
   if (!instance) return std::move(instance).error();
-  auto all = candidates(**instance);
+  auto all = find_devices(**instance);
   if (!all) return std::move(all).error();
   std::vector<DeviceInfo> infos;
-  for (Candidate& c : *all) infos.push_back(std::move(c.info));
+  for (FoundDevice& c : *all) infos.push_back(std::move(c.info));
   return infos;
 }
 
@@ -135,18 +34,19 @@ Result<std::shared_ptr<Device::State>> open_state(
       Instance::create(options.validation || validation_in_environment(), options.message);
   if (!instance) return std::move(instance).error();
   const InstanceFunctions& fi = (*instance)->functions();
-  auto all = candidates(**instance);
+  auto all = find_devices(**instance);
   if (!all) return std::move(all).error();
-  auto chosen = choose(*all, options);
+  const auto chosen = choose_device(*all, options);
   if (!chosen) return std::move(chosen).error();
-  if (wants && !wants((*chosen)->info)) return std::shared_ptr<Device::State>();
+  FoundDevice& found = (*all)[*chosen];
+  if (wants && !wants(found.info)) return std::shared_ptr<Device::State>();
 
   auto state = std::make_shared<Device::State>();
   state->instance = *instance;
-  state->physical = (*chosen)->handle;
+  state->physical = found.handle;
   // From here on the device is what it was created as: selection sees only enabled features.
-  state->caps = table ? only_used_features((*chosen)->caps, *table) : (*chosen)->caps;
-  state->info = (*chosen)->info;
+  state->caps = table ? only_used_features(found.caps, *table) : found.caps;
+  state->info = found.info;
   state->message = options.message;
   const std::string& name = state->info.name;
 

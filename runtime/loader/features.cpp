@@ -37,6 +37,9 @@ FeatureChain::FeatureChain(std::uint32_t api_version,
        make_version(1, 3), VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, w.integer_dot_product);
   link(&cooperative_matrix_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, 0,
        VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, w.cooperative_matrix);
+  link(&subgroup_sizes_, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES,
+       make_version(1, 3), VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME,
+       w.subgroup_size_control || w.full_subgroups);
   if (api_version < make_version(1, 1)) {
     // What the extensions above are built on where the core lacks it.
     if (extensions.contains(std::string_view("VK_KHR_storage_buffer_storage_class"))) {
@@ -68,6 +71,8 @@ void FeatureChain::read(DeviceCaps* caps) const {
   caps->vulkan_memory_model_device_scope = memory_model_.vulkanMemoryModelDeviceScope;
   caps->integer_dot_product = dot_product_.shaderIntegerDotProduct;
   caps->cooperative_matrix = cooperative_matrix_.cooperativeMatrix;
+  caps->subgroup_size_control = subgroup_sizes_.subgroupSizeControl;
+  caps->full_subgroups = subgroup_sizes_.computeFullSubgroups;
 }
 
 void FeatureChain::write(const DeviceCaps& caps) {
@@ -95,6 +100,8 @@ void FeatureChain::write(const DeviceCaps& caps) {
       caps.vulkan_memory_model && caps.vulkan_memory_model_device_scope;
   dot_product_.shaderIntegerDotProduct = caps.integer_dot_product;
   cooperative_matrix_.cooperativeMatrix = caps.cooperative_matrix;
+  subgroup_sizes_.subgroupSizeControl = caps.subgroup_size_control;
+  subgroup_sizes_.computeFullSubgroups = caps.full_subgroups;
 }
 
 }  // namespace spirkiln

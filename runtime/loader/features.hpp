@@ -38,6 +38,7 @@ class FeatureChain {
   VkPhysicalDeviceVulkanMemoryModelFeatures memory_model_{};
   VkPhysicalDeviceShaderIntegerDotProductFeatures dot_product_{};
   VkPhysicalDeviceCooperativeMatrixFeaturesKHR cooperative_matrix_{};
+  VkPhysicalDeviceSubgroupSizeControlFeatures subgroup_sizes_{};
 };
 
 }  // namespace spirkiln

@@ -144,6 +144,8 @@ DeviceCaps only_used_features(const DeviceCaps& caps, const Table& table) {
   // the mark and ask for the uniform feature.
   used.uniform_storage16 = caps.uniform_storage16 && (used.storage16 || used.uniform_storage16);
   used.uniform_storage8 = caps.uniform_storage8 && (used.storage8 || used.uniform_storage8);
+  // No pipeline asks for subgroups of its own size.
+  used.subgroup_size_control = used.full_subgroups = false;
   return used;
 }
 

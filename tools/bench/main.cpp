@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// spirkiln-bench: measurements on a device. Needs a Vulkan driver and a packed graph.
+// spirkiln-bench: what a device can do, and measurements on it. Needs a Vulkan driver and, to
+// measure, a packed graph.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "caps_report.hpp"
 #include "cli_helpers.hpp"
 #include "graph_bench.hpp"
+#include "output_set.hpp"
 #include "program.hpp"
 
 namespace {
@@ -69,9 +72,53 @@ void print_json(const GraphBenchOptions& o, const DeviceInfo& device,
   fmt::print("\n]}}\n");
 }
 
+// An index or a part of the name.
+DeviceOptions device_options(const std::string& text) {
+  DeviceOptions options;
+  options.message = say;
+  const bool number =
+      !text.empty() && text.size() <= 5 && text.find_first_not_of("0123456789") == text.npos;
+  if (number) {
+    options.index = static_cast<std::uint32_t>(std::stoul(text));
+  } else {
+    options.name = text;
+  }
+  return options;
+}
+
+struct CapsArguments {
+  std::string device;  // empty: all of them; for a profile, the one that the runtime would choose
+  std::string profile;
+  bool json = false;
+};
+
+int run_caps(const CapsArguments& arguments) {
+  const auto instance = Instance::create(validation_in_environment(), say);
+  if (!instance) return fail(instance.error().message);
+  auto devices = find_devices(**instance);
+  if (!devices) return fail(devices.error().message);
+  if (!arguments.device.empty() || !arguments.profile.empty()) {
+    const auto chosen = choose_device(*devices, device_options(arguments.device));
+    if (!chosen) return fail(chosen.error().message);
+    *devices = {(*devices)[*chosen]};
+  }
+  if (!arguments.profile.empty()) {
+    const auto written = tool::write_file(arguments.profile, caps_profile(devices->front().caps));
+    return written ? 0 : fail(written.error().message);
+  }
+  if (arguments.json) {
+    tool::print(caps_json(*devices));
+    return 0;
+  }
+  for (const FoundDevice& device : *devices) tool::print(caps_text(device.info.index, device.caps));
+  return 0;
+}
+
 int run(int argc, char** argv) {
-  CLI::App app("Measures packed graphs on a Vulkan device or on the CPU.");
-  app.footer("Example:\n  spirkiln-bench graph det.spkm --shape 1x640x960 --runs 100");
+  CLI::App app("What Vulkan devices can do; packed graphs measured on them or on the CPU.");
+  app.footer(
+      "Examples:\n  spirkiln-bench caps\n  spirkiln-bench caps --device 0 --profile this.toml\n"
+      "  spirkiln-bench graph det.spkm --shape 1x640x960 --runs 100");
   app.set_version_flag("--version", "spirkiln-bench " SPIRKILN_VERSION);
   app.require_subcommand(1);
   std::string device_text, shape, backend = "vulkan";
@@ -88,29 +135,41 @@ int run(int argc, char** argv) {
   graph->add_option("--warm-ms", options.warm_ms, "untimed running before")
       ->check(CLI::Range(0, 60000));
   graph->add_option("--seed", options.seed, "of the picture");
-  graph->add_option("--device", device_text, "part of the device's name");
+  graph->add_option("--device", device_text, "the device's index, or a part of its name");
   graph->add_option("--backend", backend, "vulkan or cpu")->check(CLI::IsMember({"vulkan", "cpu"}));
   graph->add_option("--threads", options.threads, "of the CPU backend")->check(CLI::Range(1, 1024));
   graph->add_flag("--json", as_json, "the same figures as one JSON object");
+  CapsArguments caps;
+  CLI::App* of_devices = app.add_subcommand(
+      "caps", "features, limits, subgroups, matrices and float controls of each device");
+  of_devices->add_option("--device", caps.device,
+                         "only this one: its index, or a part of its name");
+  CLI::Option* json = of_devices->add_flag("--json", caps.json, "the same as a JSON array");
+  of_devices
+      ->add_option(
+          "--profile", caps.profile,
+          "write a device profile there, for spirkiln check (one device: that of --device, "
+          "or the one that the runtime chooses)")
+      ->check(tool::not_empty())
+      ->excludes(json);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return tool::print_help(app, e);
     return fail(fmt::format("{}\nTry spirkiln-bench --help.", e.what()), 2);
   }
+  if (of_devices->parsed()) return run_caps(caps);
   if (!parse_shape(shape, options)) {
     return fail(
         fmt::format("--shape {}: expected NxHxW such as 1x640x960, at most 2^26 pixels", shape), 2);
   }
-  DeviceOptions device_options;
-  device_options.backend = backend;
-  device_options.name = device_text;
   if (options.variants.empty()) {
     options.variants = {"fp32", "fp16p", "fp16pa", "fp16s", "fp16sa"};
     if (backend == "cpu") options.variants = {""};
   }
-  device_options.message = say;
-  const auto device = Device::open(device_options);
+  DeviceOptions chosen = device_options(device_text);
+  chosen.backend = backend;
+  const auto device = Device::open(chosen);
   if (!device) return fail(device.error().message);
   const auto rows = bench_graph(*device, options);
   if (!rows) return fail(rows.error().message);

@@ -32,6 +32,8 @@ constexpr FeatureKey kFeatures[] = {
      "VK_KHR_vulkan_memory_model"},
     {"shaderIntegerDotProduct", &C::integer_dot_product, k13, "VK_KHR_shader_integer_dot_product"},
     {"cooperativeMatrix", &C::cooperative_matrix, 0, "VK_KHR_cooperative_matrix"},
+    {"subgroupSizeControl", &C::subgroup_size_control, k13, "VK_EXT_subgroup_size_control"},
+    {"computeFullSubgroups", &C::full_subgroups, k13, "VK_EXT_subgroup_size_control"},
 };
 
 constexpr LimitKey u32(std::string_view name, std::uint64_t guaranteed,
@@ -108,6 +110,74 @@ constexpr SubgroupOperation kOperations[] = {
     {"ROTATE_CLUSTERED", 0x400},
 };
 
+constexpr FloatControlKey kFloatControls[] = {
+    {"shaderSignedZeroInfNanPreserveFloat", &FloatControls::signed_zero_inf_nan_preserve},
+    {"shaderDenormPreserveFloat", &FloatControls::denorm_preserve},
+    {"shaderDenormFlushToZeroFloat", &FloatControls::denorm_flush_to_zero},
+    {"shaderRoundingModeRTEFloat", &FloatControls::rounding_rte},
+    {"shaderRoundingModeRTZFloat", &FloatControls::rounding_rtz},
+};
+
+constexpr ValueName kDrivers[] = {
+    {"AMD_PROPRIETARY", 1},
+    {"AMD_OPEN_SOURCE", 2},
+    {"MESA_RADV", 3},
+    {"NVIDIA_PROPRIETARY", 4},
+    {"INTEL_PROPRIETARY_WINDOWS", 5},
+    {"INTEL_OPEN_SOURCE_MESA", 6},
+    {"IMAGINATION_PROPRIETARY", 7},
+    {"QUALCOMM_PROPRIETARY", 8},
+    {"ARM_PROPRIETARY", 9},
+    {"GOOGLE_SWIFTSHADER", 10},
+    {"GGP_PROPRIETARY", 11},
+    {"BROADCOM_PROPRIETARY", 12},
+    {"MESA_LLVMPIPE", 13},
+    {"MOLTENVK", 14},
+    {"COREAVI_PROPRIETARY", 15},
+    {"JUICE_PROPRIETARY", 16},
+    {"VERISILICON_PROPRIETARY", 17},
+    {"MESA_TURNIP", 18},
+    {"MESA_V3DV", 19},
+    {"MESA_PANVK", 20},
+    {"SAMSUNG_PROPRIETARY", 21},
+    {"MESA_VENUS", 22},
+    {"MESA_DOZEN", 23},
+    {"MESA_NVK", 24},
+    {"IMAGINATION_OPEN_SOURCE_MESA", 25},
+    {"MESA_HONEYKRISP", 26},
+    {"VULKAN_SC_EMULATION_ON_VULKAN", 27},
+};
+
+constexpr ValueName kIndependences[] = {
+    {"32_BIT_ONLY", static_cast<std::uint32_t>(FloatIndependence::kFloat32Only)},
+    {"ALL", static_cast<std::uint32_t>(FloatIndependence::kAll)},
+    {"NONE", static_cast<std::uint32_t>(FloatIndependence::kNone)},
+};
+
+constexpr ValueName kComponentTypes[] = {
+    {"FLOAT16", kMatrixHalf},
+    {"FLOAT32", kMatrixFloat},
+    {"FLOAT64", 2},
+    {"SINT8", 3},
+    {"SINT16", 4},
+    {"SINT32", 5},
+    {"SINT64", 6},
+    {"UINT8", 7},
+    {"UINT16", 8},
+    {"UINT32", 9},
+    {"UINT64", 10},
+    {"BFLOAT16", 1000141000},
+    {"FLOAT8_E4M3_EXT", 1000491002},
+    {"FLOAT8_E5M2_EXT", 1000491003},
+};
+
+constexpr MatrixKey kMatrixKeys[] = {
+    {"MSize", &MatrixShape::m, false},          {"NSize", &MatrixShape::n, false},
+    {"KSize", &MatrixShape::k, false},          {"AType", &MatrixShape::a, true},
+    {"BType", &MatrixShape::b, true},           {"CType", &MatrixShape::c, true},
+    {"ResultType", &MatrixShape::result, true},
+};
+
 constexpr DeviceTypeName kTypes[] = {
     {"OTHER", "other"},
     {"INTEGRATED_GPU", "integrated"},
@@ -121,6 +191,11 @@ constexpr DeviceTypeName kTypes[] = {
 std::span<const FeatureKey> feature_keys() { return kFeatures; }
 std::span<const LimitKey> limit_keys() { return kLimits; }
 std::span<const SubgroupOperation> subgroup_operations() { return kOperations; }
+std::span<const FloatControlKey> float_control_keys() { return kFloatControls; }
+std::span<const ValueName> driver_ids() { return kDrivers; }
+std::span<const ValueName> independences() { return kIndependences; }
+std::span<const ValueName> component_types() { return kComponentTypes; }
+std::span<const MatrixKey> matrix_keys() { return kMatrixKeys; }
 std::span<const DeviceTypeName> device_types() { return kTypes; }
 
 }  // namespace spirkiln::check

@@ -41,6 +41,31 @@ struct SubgroupOperation {
 };
 std::span<const SubgroupOperation> subgroup_operations();
 
+// A member of [floatControls], with "16", "32" or "64" behind the name.
+struct FloatControlKey {
+  std::string_view name;
+  bool FloatControls::* member;
+};
+std::span<const FloatControlKey> float_control_keys();
+inline constexpr std::string_view kFloatWidths[] = {"16", "32", "64"};
+
+// A value of one of Vulkan's enumerations.
+struct ValueName {
+  std::string_view name;
+  std::uint32_t value;
+};
+std::span<const ValueName> driver_ids();  // DRIVER_ID_...
+std::span<const ValueName> independences();  // SHADER_FLOAT_CONTROLS_INDEPENDENCE_...
+std::span<const ValueName> component_types();  // COMPONENT_TYPE_..._KHR
+
+// Sizes of [[cooperativeMatrix]], and its types.
+struct MatrixKey {
+  std::string_view name;
+  std::uint32_t MatrixShape::* member;
+  bool is_type;
+};
+std::span<const MatrixKey> matrix_keys();
+
 struct DeviceTypeName {
   std::string_view vulkan;  // PHYSICAL_DEVICE_TYPE_...
   std::string_view caps;

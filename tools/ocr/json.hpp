@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quoted.hpp"
 #include "spirkiln/result.hpp"
 
 namespace spirkiln::json {
@@ -28,7 +29,6 @@ struct Value {
 Result<Value> parse(std::string_view text, const std::string& name);
 Result<Value> read_file(const std::string& path);
 
-// With quotation marks. Bytes that are not UTF-8 become U+FFFD, so that the text stays valid.
-std::string quoted(std::string_view text);
+using tool::quoted;
 
 }  // namespace spirkiln::json

@@ -51,6 +51,10 @@ TEST_CASE("a profile that says nothing is the least that Vulkan guarantees") {
 TEST_CASE("every key of a profile reaches the caps") {
   const auto p = parse(R"(name = "all"
 driver = "driver 7"
+driverID = "MESA_V3DV"
+driverVersion = 4294967295
+vendorID = 5348
+deviceID = 0x55701c33
 deviceType = "CPU"
 apiVersion = "1.4"
 source = "here"
@@ -77,6 +81,8 @@ vulkanMemoryModel = true
 vulkanMemoryModelDeviceScope = true
 shaderIntegerDotProduct = true
 cooperativeMatrix = true
+subgroupSizeControl = true
+computeFullSubgroups = true
 [limits]
 maxStorageBufferRange = 4294967295
 maxPushConstantsSize = 256
@@ -99,6 +105,27 @@ maxBufferSize = 8589934592
 [subgroup]
 subgroupSize = 8
 supportedOperations = ["BASIC", "SHUFFLE_RELATIVE", "QUAD"]
+minSubgroupSize = 4
+maxSubgroupSize = 16
+maxComputeWorkgroupSubgroups = 32
+requiredSubgroupSizeStages = ["COMPUTE"]
+[floatControls]
+denormBehaviorIndependence = "ALL"
+roundingModeIndependence = "32_BIT_ONLY"
+shaderSignedZeroInfNanPreserveFloat16 = true
+shaderDenormPreserveFloat32 = true
+shaderDenormFlushToZeroFloat64 = true
+shaderRoundingModeRTEFloat16 = true
+shaderRoundingModeRTZFloat32 = true
+[[cooperativeMatrix]]
+MSize = 16
+NSize = 8
+KSize = 32
+AType = "SINT8"
+BType = "UINT8"
+CType = "SINT32"
+ResultType = 9
+saturatingAccumulation = true
 [[memoryHeaps]]
 size = 1000
 flags = ["DEVICE_LOCAL"]
@@ -132,8 +159,39 @@ size = 500
   CHECK(c.max_buffer_bytes == 8589934592);
   CHECK(c.subgroup_size == 8);
   CHECK(c.subgroup_operations == (0x1 | 0x20 | 0x80));
+  CHECK(c.min_subgroup_size == 4);
+  CHECK(c.max_subgroup_size == 16);
+  CHECK(c.max_group_subgroups == 32);
+  CHECK(pinned_subgroup_sizes(c) == std::vector<std::uint32_t>{4, 8, 16});
+  CHECK(c.driver_id == 19);  // VK_DRIVER_ID_MESA_V3DV
+  CHECK(c.driver_version == 0xffffffff);
+  CHECK(c.vendor_id == 5348);
+  CHECK(c.device_id == 0x55701c33);
+  CHECK(c.denorm_independence == FloatIndependence::kAll);
+  CHECK(c.rounding_independence == FloatIndependence::kFloat32Only);
+  CHECK(c.float_controls[0] == FloatControls{true, false, false, true, false});
+  CHECK(c.float_controls[1] == FloatControls{false, true, false, false, true});
+  CHECK(c.float_controls[2] == FloatControls{false, false, true, false, false});
+  // VK_COMPONENT_TYPE_SINT8_KHR and so on
+  CHECK(c.matrix_shapes == std::vector<MatrixShape>{{16, 8, 32, 3, 7, 5, 9, true}});
+  CHECK(c.heaps == std::vector<MemoryHeap>{{1000, true}, {500, false}});
   CHECK(c.device_local_bytes == 1000);
   CHECK_FALSE(c.unified_memory);
+}
+
+TEST_CASE("sizes of subgroups are pinned where feature and stage allow it") {
+  DeviceCaps c;
+  c.min_subgroup_size = 8;
+  c.max_subgroup_size = 8;
+  c.subgroup_size_control = c.pins_subgroup_size = true;
+  CHECK(pinned_subgroup_sizes(c) == std::vector<std::uint32_t>{8});
+  c.max_subgroup_size = 0x80000000;  // no size above, and no end without
+  CHECK(pinned_subgroup_sizes(c).size() == 29);
+  c.pins_subgroup_size = false;
+  CHECK(pinned_subgroup_sizes(c).empty());
+  c.pins_subgroup_size = true;
+  c.subgroup_size_control = false;
+  CHECK(pinned_subgroup_sizes(c).empty());
 }
 
 TEST_CASE("an older device has a feature through its extension") {
@@ -193,6 +251,31 @@ TEST_CASE("each mistake in a profile is one error at its place") {
        "[features]\nstorageBuffer16BitAccess = true\n",
        "p.toml:6:28: error: 'storageBuffer16BitAccess' can only be seen from Vulkan 1.1 on or with "
        "VK_KHR_16bit_storage"},
+      {kHead + "driverID = \"MESA_V3D\"\n",
+       "p.toml:5:12: error: 'driverID' is 'MESA_V3D', which is unknown; the nearest is "
+       "'MESA_V3DV'"},
+      {kHead + "driverID = -1\n", "p.toml:5:12: error: 'driverID' must be a whole number"},
+      {kHead + "vendorID = 4294967296\n", "p.toml:5:12: error: 'vendorID' must be a whole number"},
+      {"name = \"d\"\ndeviceType = \"CPU\"\napiVersion = \"1.1\"\nsource = \"x\"\n"
+       "[floatControls]\n",
+       "p.toml:5:1: error: [floatControls] can only be seen from Vulkan 1.2 on or with "
+       "VK_KHR_shader_float_controls"},
+      {kHead + "[floatControls]\nshaderDenormPreserveFloat8 = true\n",
+       "p.toml:6:1: error: unknown key 'shaderDenormPreserveFloat8' in [floatControls]"},
+      {kHead + "[floatControls]\nshaderDenormPreserveFloat16 = 1\n",
+       "p.toml:6:31: error: 'shaderDenormPreserveFloat16' must be true or false"},
+      {kHead + "[floatControls]\ndenormBehaviorIndependence = \"SOME\"\n",
+       "p.toml:6:30: error: 'denormBehaviorIndependence' is 'SOME', which is unknown"},
+      {kHead + "[subgroup]\nsubgroupSize = 8\nminSubgroupSize = 8\nmaxSubgroupSize = 8\n",
+       "p.toml:7:19: error: 'minSubgroupSize' without 'maxComputeWorkgroupSubgroups'"},
+      {kHead + "[subgroup]\nsubgroupSize = 8\nminSubgroupSize = 16\nmaxSubgroupSize = 8\n"
+               "maxComputeWorkgroupSubgroups = 4\n",
+       "p.toml:8:19: error: 'maxSubgroupSize' is below 'minSubgroupSize'"},
+      {kHead + "[subgroup]\nsubgroupSize = 8\nrequiredSubgroupSizeStages = [\"VERTEX\"]\n",
+       "p.toml:7:31: error: 'VERTEX': the only stage that counts is 'COMPUTE'"},
+      {kHead + "[[cooperativeMatrix]]\nMSize = 8\nNSize = 8\nKSize = 8\nAType = \"FLOAT16\"\n"
+               "BType = \"FLOAT16\"\nCType = \"FLOAT16\"\nResultType = \"FLOAT16\"\n",
+       "p.toml:5:1: error: [[cooperativeMatrix]] without the feature 'cooperativeMatrix'"},
       {kHead + "[limits]\nmaxPushConstantSize = 128\n",
        "p.toml:6:1: error: unknown key 'maxPushConstantSize' in [limits]; the nearest is "
        "'maxPushConstantsSize'"},
