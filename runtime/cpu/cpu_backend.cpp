@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one symbol of libspirkiln-cpu.
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 
 #include "cpu/cpu_graph.hpp"
@@ -37,14 +39,23 @@ std::string isa_name() {
   }
 }
 
+// What a container's quota is worth in whole cores; `cores` where there is none.
+int within_quota(int cores) {
+  std::ifstream file("/sys/fs/cgroup/cpu.max");
+  double quota = 0, period = 0;
+  if (!(file >> quota >> period) || quota <= 0 || period <= 0) return cores;  // "max 100000"
+  const double worth = std::ceil(quota / period);
+  return worth < cores ? static_cast<int>(worth) : cores;
+}
+
 // The option's, else $SPIRKILN_THREADS, else what OpenMP would take: $OMP_NUM_THREADS or the cores
-// that this process may run on.
+// that this process may run on, and no more than its container may use.
 Result<int> thread_count(const GraphOptions& options) {
   if (options.threads != 0) {
     return static_cast<int>(options.threads < kMostThreads ? options.threads : kMostThreads);
   }
   const char* text = std::getenv("SPIRKILN_THREADS");
-  if (text == nullptr || *text == '\0') return omp_get_max_threads();
+  if (text == nullptr || *text == '\0') return within_quota(omp_get_max_threads());
   char* end = nullptr;
   errno = 0;
   const long n = std::strtol(text, &end, 10);

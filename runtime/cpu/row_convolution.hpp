@@ -63,7 +63,7 @@ class RowConvolution {
  private:
   // The memories that one worker executes a primitive on.
   struct Bound {
-    dnnl::memory source, destination, residual, scratch;
+    dnnl::memory source, destination, scratch;
     std::unordered_map<int, dnnl::memory> args;
   };
   struct Kernel {
@@ -77,7 +77,7 @@ class RowConvolution {
   std::vector<float> weights_, bias_;
   model::Epilogue epilogue_;
   bool residual_, before_;
-  bool fused_ = true;  // the epilogue is the primitive's
+  bool fused_ = true;  // activation and scale are the primitive's
   dnnl::engine engine_;
   dnnl::stream stream_;
   int threads_;

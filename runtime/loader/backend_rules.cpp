@@ -7,12 +7,17 @@
 namespace spirkiln {
 namespace {
 
+// Measured on 2026-11-30, oneDNN 2.6.3 on two cores with AVX-512, Mesa 25.0.7.
 constexpr std::array kRules = {
-    BackendRule{"cpu", BackendKind::kCpu,
-                "a software Vulkan device runs on the same cores: lavapipe takes several times as "
-                "long as the CPU backend, and seconds to compile before its first run"},
-    BackendRule{"", BackendKind::kVulkan,
-                "detection of 960 x 960 takes 2 ms on an H200 and a hundred on a few cores"},
+    BackendRule{
+        "cpu", BackendKind::kCpu,
+        "a software Vulkan device runs on the same cores: detection of 640 x 640 takes 401 ms "
+        "of processor time on lavapipe and 45 ms on the CPU backend, and lavapipe's first run "
+        "compiles for 5 to 10 s"},
+    BackendRule{
+        "", BackendKind::kVulkan,
+        "detection of 960 x 960 takes 2.0 ms on an H200 and 140 ms of processor time on the "
+        "CPU backend"},
 };
 
 }  // namespace

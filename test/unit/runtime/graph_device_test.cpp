@@ -246,6 +246,64 @@ TEST_CASE("memory that is not there is an error that leaves everything usable") 
   CHECK((*executor)->reserve(Home::kArena, 4096));
 }
 
+TEST_CASE("what a device cannot take goes to the CPU where that was left open") {
+  if (!SPIRKILN_HAVE_CPU) SKIP("this build has no CPU backend");
+  const Model model = model_of(mixed_graph());
+  const auto px = noise(1, 40, 30);
+  // Validation would mean that nothing but the device may run.
+  const char* validation = std::getenv("SPIRKILN_VALIDATION");
+  const std::string kept = validation != nullptr ? validation : "";
+  ::unsetenv("SPIRKILN_VALIDATION");
+  DeviceOptions options;
+  options.index = shared_device().info().index;
+  for (const char* backend : {"auto", "vulkan"}) {
+    INFO(backend);
+    options.backend = backend;
+    auto device = Device::open(options);
+    REQUIRE(device);
+    CHECK(device->info().backend == "vulkan");
+    // Enough for small pictures only.
+    device->state()->caps.max_storage_range = 1 << 14;
+    std::vector<std::string> said;
+    GraphOptions graph_options;
+    graph_options.message = [&](Severity, std::string_view text) { said.emplace_back(text); };
+    auto graph = Graph::create(*device, model, graph_options);
+    REQUIRE(graph);
+    RunTimings timings;
+    CHECK(graph->run({1, 4, 4, noise(1, 4, 4)}));
+    CHECK(said.empty());
+    const auto got = graph->run({1, 40, 30, px}, &timings);
+    if (options.backend == "vulkan") {
+      REQUIRE_FALSE(got);
+      CHECK(got.error().code == ErrorCode::kUnsupported);
+      continue;
+    }
+    if (!got) FAIL(got.error().message);
+    REQUIRE(said.size() == 1);
+    CHECK_THAT(said[0],
+               ContainsSubstring("the CPU runs") && ContainsSubstring("maxStorageBufferRange"));
+    Graph whole = graph_of(model, "fp32");
+    const auto expected = run(whole, 1, 40, 30);
+    REQUIRE(got->size() == expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      REQUIRE((*got)[i].values.size() == expected[i].values.size());
+      for (std::size_t k = 0; k < expected[i].values.size(); ++k) {
+        REQUIRE(std::abs((*got)[i].values[k] - expected[i].values[k]) < 1e-4);
+      }
+    }
+    // Said once for each shape, and what can never work is the device's error.
+    CHECK(graph->run({1, 40, 30, px}));
+    CHECK(said.size() == 1);
+    CHECK_FALSE(graph->prepare(1, 1, 15));
+    // A form that is asked for is no wish that the CPU can grant.
+    graph_options.variant = "fp32";
+    auto strict = Graph::create(*device, model, graph_options);
+    REQUIRE(strict);
+    CHECK_FALSE(strict->run({1, 40, 30, px}));
+  }
+  if (validation != nullptr) ::setenv("SPIRKILN_VALIDATION", kept.c_str(), 1);
+}
+
 TEST_CASE("a device that is not there is refused with the list of those that are") {
   DeviceOptions options;
   options.index = 77;
