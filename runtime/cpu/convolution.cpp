@@ -82,60 +82,65 @@ inline void copy(const float* from, std::size_t n, float* to) {
   }
 }
 
-// tile[kh * kw * c] of every input pixel to its kh x kw output pixels, rows [begin, end).
-SPIRKILN_VECTOR_LOOP void spread_rows(const float* tiles, float* out, std::size_t begin,
-                                      std::size_t end, std::size_t width, std::size_t kh,
-                                      std::size_t block) {
-  for (std::size_t row = begin; row < end; ++row) {
-    const std::size_t y = row % kh;
-    const float* from = tiles + row / kh * width * kh * block + y * block;
-    float* to = out + row * width * block;
-    for (std::size_t x = 0; x < width; ++x) copy(from + x * kh * block, block, to + x * block);
-  }
+// Of `pixels` input pixels, kh * block numbers each, the block of one output row.
+SPIRKILN_VECTOR_LOOP void spread(const float* from, std::size_t pixels, std::size_t kh,
+                                 std::size_t block, float* to) {
+  for (std::size_t x = 0; x < pixels; ++x) copy(from + x * kh * block, block, to + x * block);
 }
 
 Step pointwise(const model::Node& node, const Dims& in, const Dims& out, RowConvolution& rows,
                const Machine& machine) {
-  const std::size_t pixels = in.pixels(), in_c = in.c,
-                    out_c = values_of(out) / pixels;  // kh * kw times the channels of a kDeconv
-  const int threads = machine.threads, workers = worth(pixels * (in_c + out_c) * 4, threads);
+  const std::size_t pixels = in.pixels(), in_c = in.c, out_c = out.c;
+  const int workers = worth(pixels * (in_c + out_c) * 4, machine.threads);
   constexpr std::size_t kLongest = RowConvolution::kLengths[0];
   const std::vector<Part> parts = parts_of(1, pixels, kLongest, workers);
   for (const Part& p : parts) rows.prepare(p.pixels, kLongest);
   const bool residual = (node.flags & model::kHasResidual) != 0;
   const std::size_t residual_at = node.input_count - 1;
-  const auto run = [=, &rows](const float* x, const float* r, float* y) {
+  Step step;
+  step.run = [=, &rows](const StepArgs& a) {
     each_task(parts.size(), workers, [&](std::size_t task, int worker) {
       const Part& part = parts[task];
       RowConvolution::cover(part.pixels, kLongest, [&](std::size_t at, std::size_t length) {
         const std::size_t p = part.first + at;
-        rows.run(length, x + p * in_c, r != nullptr ? r + p * out_c : nullptr, y + p * out_c,
-                 worker);
+        rows.run(length, a.in[0] + p * in_c, residual ? a.in[residual_at] + p * out_c : nullptr,
+                 a.out + p * out_c, worker);
       });
     });
   };
-  Step step;
-  if (node.op == Op::kConv) {
-    step.run = [=](const StepArgs& a) {
-      run(a.in[0], residual ? a.in[residual_at] : nullptr, a.out);
-    };
-    return step;
-  }
-  // A transposed convolution: the product has all values of an input pixel side by side. Where it
-  // has a residual, the epilogue comes after the spreading.
-  step.scratch_bytes = values_of(out) * sizeof(float);
+  return step;
+}
+
+// A transposed convolution: a product gives all values of an input pixel side by side, which are
+// then spread over kh rows. Where it has a residual, its epilogue comes after that.
+Step transposed(const model::Node& node, const Dims& in, const Dims& out, RowConvolution& rows,
+                const Machine& machine) {
+  constexpr std::size_t kLongest = RowConvolution::kLengths[0];
+  const int workers = worth(values_of(in) * 4 + values_of(out) * 4, machine.threads);
+  const std::vector<Part> parts = parts_of(in.h, in.w, kLongest, workers);
+  for (const Part& p : parts) rows.prepare(p.pixels, kLongest);
   const std::size_t kh = attribute(node, 0), block = attribute(node, 1) * out.c;
+  const std::size_t tile = (std::min<std::size_t>(in.w, kLongest) * kh * block + 15) / 16 * 16;
+  const bool residual = (node.flags & model::kHasResidual) != 0;
   const bool before = (node.flags & model::kResidualBefore) != 0;
+  const std::size_t residual_at = node.input_count - 1;
   const model::Epilogue epilogue = node.epilogue;
-  step.run = [=](const StepArgs& a) {
-    auto* tiles = reinterpret_cast<float*>(a.scratch);
-    run(a.in[0], nullptr, tiles);
-    const std::size_t row = std::size_t{out.w} * out.c;
-    parallel(out.h, values_of(out) * 2, threads, [&](std::size_t begin, std::size_t end) {
-      spread_rows(tiles, a.out, begin, end, in.w, kh, block);
-      if (!residual) return;
-      finish(epilogue, before, a.out + begin * row, a.in[residual_at] + begin * row,
-             a.out + begin * row, (end - begin) * row);
+  Step step;
+  step.scratch_bytes = static_cast<std::size_t>(workers) * tile * sizeof(float);
+  step.run = [=, &rows](const StepArgs& a) {
+    each_task(parts.size(), workers, [&](std::size_t task, int worker) {
+      const Part& part = parts[task];
+      float* made = reinterpret_cast<float*>(a.scratch) + static_cast<std::size_t>(worker) * tile;
+      RowConvolution::cover(part.pixels, kLongest, [&](std::size_t at, std::size_t length) {
+        const std::size_t first = part.first + at;
+        rows.run(length, a.in[0] + (part.row * in.w + first) * in.c, nullptr, made, worker);
+        for (std::size_t ky = 0; ky < kh; ++ky) {
+          const std::size_t to = ((part.row * kh + ky) * in.w + first) * block;
+          spread(made + ky * block, length, kh, block, a.out + to);
+          if (!residual) continue;
+          finish(epilogue, before, a.out + to, a.in[residual_at] + to, a.out + to, length * block);
+        }
+      });
     });
   };
   return step;
@@ -181,8 +186,7 @@ Result<std::unique_ptr<ConvWeights>> ConvWeights::create(const Model::State& mod
   auto made = std::make_unique<ConvWeights>();
   ConvWeights& w = *made;
   const auto consts = model.consts_of(node);
-  const std::vector<float> raw = floats_of(model, consts[0]), scale = floats_of(model, consts[1]),
-                           bias = floats_of(model, consts[2]);
+  const std::vector<float> scale = floats_of(model, consts[1]), bias = floats_of(model, consts[2]);
   const std::size_t taps = attribute(node, 0) * attribute(node, 1), in = attribute(node, 10),
                     out = attribute(node, 11);
   std::vector<float> values;
@@ -193,11 +197,10 @@ Result<std::unique_ptr<ConvWeights>> ConvWeights::create(const Model::State& mod
   values.resize(taps * (depthwise ? 1 : in) * out);
   float* next = values.data();
   const auto put_row = [&](std::size_t row) {
-    const float* from = raw.data() + row * cpad(out);
+    floats_of(model, consts[0], row * cpad(out), out, next);
     for (std::size_t o = 0; o < out; ++o) {
-      const float v = from[o] * scale[o];
-      worst += v - v;  // NaN once one is not finite
-      next[o] = v;
+      next[o] *= scale[o];
+      worst += next[o] - next[o];  // NaN once one is not finite
     }
     next += out;
   };
@@ -242,6 +245,7 @@ std::size_t ConvWeights::bytes() const {
 Step convolution(const model::Node& node, const Dims& in, const Dims& out, ConvWeights& weights,
                  const Machine& machine) {
   if (node.op == Op::kDepthwise) return depthwise(node, in, out, weights, machine.threads);
+  if (node.op == Op::kDeconv) return transposed(node, in, out, *weights.rows, machine);
   return is_pointwise(node) ? pointwise(node, in, out, *weights.rows, machine)
                             : windowed(node, in, out, *weights.rows, machine);
 }

@@ -28,6 +28,7 @@ Step squeeze_excite(const StepRequest& q);
 Step binary(const StepRequest& q);
 Step affine(const StepRequest& q);
 Step resize(const StepRequest& q);
+// Inputs may be smaller than the output by whole factors: each pixel is repeated.
 Step concat(const StepRequest& q);
 Step layer_norm(const StepRequest& q);
 Step attention(const StepRequest& q);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "cpu/activation.hpp"
+#include "cpu/loops.hpp"
 #include "cpu/operators.hpp"
 #include "graph/arena.hpp"
 
@@ -44,6 +46,42 @@ Step own_step(const StepRequest& q) {
       break;
   }
   return {};
+}
+
+// What is left of a graph when steps were merged.
+struct Fusion {
+  std::vector<bool> merged;  // nodes that are part of another one
+  std::vector<std::vector<std::uint32_t>> inputs;  // tensors, by node
+};
+
+// A plain enlargement that only a concat reads is the concat's, which then reads the smaller
+// tensor.
+Fusion merge_resizes(const Model::State& model) {
+  Fusion fusion;
+  fusion.merged.assign(model.nodes.size(), false);
+  std::vector<std::uint32_t> readers(model.tensors.size(), 0);
+  std::vector<std::uint32_t> maker(model.tensors.size(), model::kNone);
+  for (std::uint32_t i = 0; i < model.nodes.size(); ++i) {
+    const model::Node& node = model.nodes[i];
+    const auto inputs = model.inputs_of(node);
+    fusion.inputs.emplace_back(inputs.begin(), inputs.end());
+    for (const std::uint32_t t : inputs) ++readers[t];
+    if (node.op == Op::kResize && node.flags == 0 && is_identity(node.epilogue)) {
+      maker[node.output] = i;
+    }
+  }
+  for (const std::uint32_t t : model.outputs) ++readers[t];
+  for (std::uint32_t i = 0; i < model.nodes.size(); ++i) {
+    const model::Node& node = model.nodes[i];
+    if (node.op != Op::kConcat) continue;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(node.i[0]); ++k) {
+      std::uint32_t& t = fusion.inputs[i][k];
+      if (maker[t] == model::kNone || readers[t] != 1) continue;
+      fusion.merged[maker[t]] = true;
+      t = model.inputs_of(model.nodes[maker[t]])[0];
+    }
+  }
+  return fusion;
 }
 
 // Where each tensor lives: items of the arena, some of which hold several tensors one after the
@@ -111,24 +149,34 @@ Result<Plan> make_plan(const Model::State& model, const std::vector<Dims>& shape
   const auto count = static_cast<std::uint32_t>(model.nodes.size());
   // The last step that reads each tensor; results live on after all steps.
   std::vector<std::uint32_t> last_use(shapes.size(), 0);
+  const Fusion fusion = merge_resizes(model);
   for (std::uint32_t i = 0; i < count; ++i) {
-    for (const std::uint32_t t : model.inputs_of(model.nodes[i])) last_use[t] = i;
+    if (fusion.merged[i]) continue;
+    for (const std::uint32_t t : fusion.inputs[i]) last_use[t] = i;
   }
   for (const std::uint32_t t : model.outputs) last_use[t] = count;
 
+  // What takes long is the code that oneDNN makes; nodes share nothing.
+  std::vector<Step> convolutions(count);
+  each_task(count, machine.threads, [&](std::size_t i, int) {
+    const model::Node& node = model.nodes[i];
+    if (!is_convolution(node.op)) return;
+    convolutions[i] = convolution(node, shapes[model.inputs_of(node)[0]], shapes[node.output],
+                                  *nodes[i].convolution, machine);
+  });
+
   Placement placement(shapes);
   placement.make(model.header.input_tensor, shapes[model.header.input_tensor], 0);
-  std::vector<std::uint32_t> scratch;
+  std::vector<std::uint32_t> scratch(count);
   for (std::uint32_t i = 0; i < count; ++i) {
+    if (fusion.merged[i]) continue;
     const model::Node& node = model.nodes[i];
-    const auto inputs = model.inputs_of(node);
+    const std::vector<std::uint32_t>& inputs = fusion.inputs[i];
     StepRequest request{node, {}, shapes[node.output], machine.threads, nodes[i].consts};
     for (const std::uint32_t t : inputs) request.inputs.push_back(shapes[t]);
     PlannedStep planned;
     planned.node = i;
-    planned.step = is_convolution(node.op) ? convolution(node, request.inputs[0], request.output,
-                                                         *nodes[i].convolution, machine)
-                                           : own_step(request);
+    planned.step = is_convolution(node.op) ? std::move(convolutions[i]) : own_step(request);
     const bool in_place = planned.step.in_place && last_use[inputs[0]] == i &&
                           shapes[inputs[0]] == request.output &&
                           std::count(inputs.begin(), inputs.end(), inputs[0]) == 1;
@@ -138,7 +186,7 @@ Result<Plan> make_plan(const Model::State& model, const std::vector<Dims>& shape
       placement.make(node.output, request.output, i);
     }
     for (const std::uint32_t t : inputs) placement.use(t, i);
-    scratch.push_back(placement.scratch(planned.step.scratch_bytes, i));
+    scratch[i] = placement.scratch(planned.step.scratch_bytes, i);
     plan.steps.push_back(std::move(planned));
   }
   for (const std::uint32_t t : model.outputs) placement.use(t, count);
@@ -147,7 +195,7 @@ Result<Plan> make_plan(const Model::State& model, const std::vector<Dims>& shape
   plan.arena_bytes = *bytes;
   for (PlannedStep& s : plan.steps) {
     const model::Node& node = model.nodes[s.node];
-    for (const std::uint32_t t : model.inputs_of(node)) {
+    for (const std::uint32_t t : fusion.inputs[s.node]) {
       s.inputs.push_back(placement.offset(t));
     }
     s.output = placement.offset(node.output);

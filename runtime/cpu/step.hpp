@@ -32,8 +32,11 @@ struct Step {
   bool in_place = false;
 };
 
-// The numbers of a constant, one plane or the sum of two, padding lanes included.
+// The numbers of a constant, one plane or the sum of two, padding lanes included; or `count` of
+// them.
 std::vector<float> floats_of(const Model::State& model, std::uint32_t constant);
+void floats_of(const Model::State& model, std::uint32_t constant, std::size_t first,
+               std::size_t count, float* out);
 
 inline std::size_t cpad(std::size_t c) { return (c + 3) / 4 * 4; }
 inline std::size_t values_of(const Dims& d) { return std::size_t{d.h} * d.w * d.c; }

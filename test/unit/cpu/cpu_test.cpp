@@ -353,6 +353,37 @@ TEST_CASE("cpu: resize, affine and concat, with residuals") {
   }
 }
 
+TEST_CASE("cpu: enlarged inputs of a concat, some of which are read elsewhere, too") {
+  for (const bool shared : {false, true}) {
+    for (const std::uint32_t flags : {0u, 1u}) {
+      CAPTURE(shared, flags);
+      One one;
+      PackBuilder& b = one.b;
+      // Of 12 x 12 pixels a quarter, a third and all.
+      const auto full = one.source(5);
+      const auto pooled = [&](int factor) {
+        const auto t = b.tensor(b.n(), b.op(ExprOp::kExactDiv, b.h(), b.num(factor)),
+                                b.op(ExprOp::kExactDiv, b.w(), b.num(factor)), 5);
+        b.node(Op::kMaxPool, t, {full}, {}, {factor, factor, factor, factor});
+        return t;
+      };
+      const auto enlarged = [&](std::uint32_t t, int factor) {
+        const auto large = b.tensor(b.n(), b.h(), b.w(), 5);
+        b.node(Op::kResize, large, {t}, {}, {factor, factor});
+        return large;
+      };
+      const auto four = enlarged(pooled(4), 4), three = enlarged(pooled(3), 3);
+      const auto joined = b.tensor(b.n(), b.h(), b.w(), 15);
+      std::vector<std::uint32_t> inputs = {four, full, three};
+      if (flags != 0) inputs.push_back(one.source(15));
+      b.node(Op::kConcat, joined, inputs, {}, {3}).flags = flags;
+      b.output(joined);
+      if (shared) b.output(three);
+      check(b, {{1, 12, 24}, {2, 36, 12}});
+    }
+  }
+}
+
 TEST_CASE("cpu: layer norm, softmax and attention") {
   for (const auto& [heads, dim] : {std::pair{8, 15}, {1, 4}, {3, 7}}) {
     CAPTURE(heads, dim);
