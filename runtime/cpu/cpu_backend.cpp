@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cpu/cpu_graph.hpp"
-#include "cpu/loops.hpp"
+#include "cpu/openmp.hpp"
 #include "graph/backend.hpp"
 #include "loader/guard.hpp"
 

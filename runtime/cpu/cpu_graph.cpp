@@ -89,8 +89,13 @@ Result<std::unique_ptr<CpuGraph>> CpuGraph::create(const Model& model, const Gra
   return guarded([&]() -> Result<std::unique_ptr<CpuGraph>> {
     return with_onednn([&]() -> Result<std::unique_ptr<CpuGraph>> {
       std::unique_ptr<CpuGraph> graph(new CpuGraph(model, options, threads));
-      const char* profile = std::getenv("SPIRKILN_PROFILE");
-      graph->profile_ = profile != nullptr && std::strcmp(profile, "1") == 0;
+      if (const char* profile = std::getenv("SPIRKILN_PROFILE"); profile != nullptr && *profile) {
+        graph->profile_ = std::strcmp(profile, "1") == 0;
+        if (!graph->profile_ && std::strcmp(profile, "0") != 0) {
+          return Error{ErrorCode::kInvalidArgument,
+                       "SPIRKILN_PROFILE is '" + std::string(profile) + "'; expected 0 or 1"};
+        }
+      }
       graph->plans_.set_capacity(std::max<std::size_t>(options.max_plans, 1));
       for (const model::Node& node : model.state()->nodes) {
         auto store = NodeStore::create(*model.state(), node, graph->machine_);

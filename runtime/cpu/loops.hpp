@@ -2,12 +2,11 @@
 // How the backend's own loops are compiled and spread over threads.
 #pragma once
 
-#include <omp.h>
-
 #include <cstddef>
 #include <exception>
 #include <mutex>
 
+#include "cpu/openmp.hpp"
 #include "cpu/pool.hpp"
 
 // A function that the compiler makes once for each generation of x86, chosen when it is first

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/pool.hpp"
 
-#include <omp.h>
-
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
 #include <thread>
+
+#include "cpu/openmp.hpp"
 
 namespace spirkiln::cpu {
 namespace {

@@ -34,7 +34,7 @@ Result<const CpuBackend*> open_first(const std::vector<std::string>& names) {
     } else {
       why = library.error().message;
     }
-    tried += "\n  " + name + ": " + why;
+    tried.append("\n  ").append(name).append(": ").append(why);
   }
   return Error{
       ErrorCode::kUnsupported,

@@ -125,7 +125,7 @@ Result<std::shared_ptr<VulkanLibrary>> VulkanLibrary::open(const std::vector<std
     } else {
       why = last_error();
     }
-    tried += "\n  " + name + ": " + why;
+    tried.append("\n  ").append(name).append(": ").append(why);
   }
   if (tried.empty()) tried = " none (the list of names is empty)";
   return Error{ErrorCode::kNoVulkan,
