@@ -24,6 +24,8 @@ class GraphBackend {
   virtual Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings) = 0;
   // What Graph::variant gives.
   virtual std::string variant() const = 0;
+  // True once the device is gone for good: every further call is an error.
+  virtual bool lost() const { return false; }
   // Weights, plans and intermediates held now.
   virtual std::uint64_t bytes() const = 0;
 };

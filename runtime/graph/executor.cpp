@@ -40,7 +40,8 @@ Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<Device::State
   VkFenceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
   const VkResult r =
-      self->device_->f.vkCreateFence(self->device_->device, &info, nullptr, &self->fence_);
+      made(self->device_->f.vkCreateFence(self->device_->device, &info, nullptr, &self->fence_),
+           &self->fence_);
   if (r != VK_SUCCESS) return self->device_->error("vkCreateFence", r);
   return self;
 }
@@ -113,7 +114,8 @@ Status Executor::write(Home home, std::uint64_t offset, std::uint64_t bytes,
   VkCommandPoolCreateInfo pool{};
   pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
   pool.queueFamilyIndex = device_->queue_family;
-  VkResult r = f.vkCreateCommandPool(device_->device, &pool, nullptr, &once.commands_);
+  VkResult r = made(f.vkCreateCommandPool(device_->device, &pool, nullptr, &once.commands_),
+                    &once.commands_);
   if (r != VK_SUCCESS) return device_->error("vkCreateCommandPool", r);
   VkCommandBufferAllocateInfo alloc{};
   alloc.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
@@ -161,7 +163,9 @@ Status Executor::record_descriptors(const Program& program, Recording* recording
   pool.maxSets = static_cast<std::uint32_t>(program.steps.size());
   pool.poolSizeCount = static_cast<std::uint32_t>(sizes.size());
   pool.pPoolSizes = sizes.data();
-  VkResult r = f.vkCreateDescriptorPool(device_->device, &pool, nullptr, &recording->descriptors_);
+  VkResult r =
+      made(f.vkCreateDescriptorPool(device_->device, &pool, nullptr, &recording->descriptors_),
+           &recording->descriptors_);
   if (r != VK_SUCCESS) return device_->error("vkCreateDescriptorPool", r);
   std::vector<VkDescriptorSetLayout> layouts;
   for (const auto& p : recording->pipelines_) layouts.push_back(p->set);
@@ -210,7 +214,8 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
   VkCommandPoolCreateInfo pool{};
   pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
   pool.queueFamilyIndex = device_->queue_family;
-  VkResult r = f.vkCreateCommandPool(device_->device, &pool, nullptr, &recording->commands_);
+  VkResult r = made(f.vkCreateCommandPool(device_->device, &pool, nullptr, &recording->commands_),
+                    &recording->commands_);
   if (r != VK_SUCCESS) return device_->error("vkCreateCommandPool", r);
   VkCommandBufferAllocateInfo alloc{};
   alloc.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
@@ -225,7 +230,8 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
     queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
     recording->query_count_ = profile ? static_cast<std::uint32_t>(program.steps.size()) + 1 : 2;
     queries.queryCount = recording->query_count_;
-    r = f.vkCreateQueryPool(device_->device, &queries, nullptr, &recording->queries_);
+    r = made(f.vkCreateQueryPool(device_->device, &queries, nullptr, &recording->queries_),
+             &recording->queries_);
     if (r != VK_SUCCESS) return device_->error("vkCreateQueryPool", r);
   }
 
@@ -312,9 +318,7 @@ Result<std::unique_ptr<Recording>> Executor::record(const Table& table, const Pr
 }
 
 Status Executor::submit_and_wait(VkCommandBuffer commands) {
-  if (device_->lost.load(std::memory_order_relaxed)) {
-    return device_->error("a submission", VK_ERROR_DEVICE_LOST);
-  }
+  if (device_->lost.load(std::memory_order_relaxed)) return device_->lost_error();
   const DeviceFunctions& f = device_->f;
   VkResult r = f.vkResetFences(device_->device, 1, &fence_);
   if (r != VK_SUCCESS) return device_->error("vkResetFences", r);
@@ -327,6 +331,24 @@ Status Executor::submit_and_wait(VkCommandBuffer commands) {
     r = f.vkQueueSubmit(device_->queue, 1, &submit, fence_);
   }
   if (r != VK_SUCCESS) return device_->error("vkQueueSubmit", r);
+  auto waited = wait();
+  if (!waited) drain();
+  return waited;
+}
+
+// A wait that failed says nothing of the work, and whoever gets the error may free or write what it
+// uses.
+void Executor::drain() {
+  if (device_->lost.load(std::memory_order_relaxed)) return;
+  const std::lock_guard lock(device_->queue_mutex);
+  const VkResult r = device_->f.vkDeviceWaitIdle(device_->device);
+  // Not even this: the device is of no more use, and its objects may not be touched.
+  if (r != VK_SUCCESS) device_->lost.store(true, std::memory_order_relaxed);
+}
+
+Status Executor::wait() {
+  const DeviceFunctions& f = device_->f;
+  VkResult r = VK_NOT_READY;
   // Waking up from vkWaitForFences costs 30 us on a GPU: short work is polled for. On a CPU driver
   // polling would take the core that does the work.
   if (device_->info.type != "cpu") {

@@ -95,6 +95,8 @@ class Executor {
                          bool profile, Recording* recording);
   Status read_times(Recording* recording, double* ms) const;
   Status submit_and_wait(VkCommandBuffer commands);
+  Status wait();
+  void drain();
 
   std::shared_ptr<Device::State> device_;
   std::array<Buffer, kHomes> blocks_;  // that of kImages stays empty

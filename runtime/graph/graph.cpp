@@ -36,25 +36,40 @@ struct Graph::State {
   std::unique_ptr<GraphBackend> cpu;  // made when the first refuses a shape
   struct Refused {};
   LruCache<InputShape, Refused> refused{256};  // shapes that go to the CPU
+  Device device;
 
-  State(Model m, GraphOptions o) : model(std::move(m)), options(std::move(o)) {}
+  State(Device d, Model m, GraphOptions o)
+      : model(std::move(m)), options(std::move(o)), device(std::move(d)) {}
 
   static Result<std::shared_ptr<State>> create(const Device& device, const Model& model,
                                                const GraphOptions& options);
   // Prepared for the shape, or an error of the first backend.
   Result<GraphBackend*> backend_for(const InputShape& shape, RunTimings* timings);
   Result<GraphBackend*> cpu_for(const InputShape& shape, RunTimings* timings, const Error& why);
+  // Makes `cpu`, where the first backend gave `why`.
+  Status make_cpu(const Error& why);
+  void warn(const Error& why) const;
+  // For all shapes, from the loss of the device on.
+  Result<GraphBackend*> cpu_instead(const InputShape& shape, RunTimings* timings, const Error& why);
   Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings);
 };
 
 Result<std::shared_ptr<Graph::State>> Graph::State::create(const Device& device, const Model& model,
                                                            const GraphOptions& options) {
-  auto state = std::make_shared<State>(model, options);
+  auto state = std::make_shared<State>(device, model, options);
   if (device.state() != nullptr) {
     state->fall_back = device.backends()->fall_back && options.variant.empty();
     auto graph = create_vulkan_graph(device, model, options);
-    if (!graph) return std::move(graph).error();
-    state->first = *std::move(graph);
+    if (graph) {
+      state->first = *std::move(graph);
+      return state;
+    }
+    const Error why = std::move(graph).error();
+    if (!state->fall_back || !(is_lost(device) || may_fall_back(why.code))) return why;
+    if (auto s = state->make_cpu(why); !s) return std::move(s).error();
+    state->first = std::move(state->cpu);
+    state->fall_back = false;
+    state->warn(why);
     return state;
   }
   if (!options.variant.empty()) return no_forms(options.variant);
@@ -66,33 +81,54 @@ Result<std::shared_ptr<Graph::State>> Graph::State::create(const Device& device,
   return state;
 }
 
+Status Graph::State::make_cpu(const Error& why) {
+  if (cpu != nullptr) return Ok{};
+  auto backend = open_cpu_backend();
+  if (!backend) return Error{why.code, why.message + "\n" + backend.error().message};
+  auto graph = (*backend)->create_graph(model, options);
+  if (!graph) return std::move(graph).error();
+  cpu = *std::move(graph);
+  return Ok{};
+}
+
+// A device is lost once, however many graphs and shapes find out.
+void Graph::State::warn(const Error& why) const {
+  if (is_lost(device) && device.backends()->loss_told.exchange(true)) return;
+  if (!options.message) return;
+  const char* what = is_lost(device) ? "the CPU runs in place of the device: "
+                                     : "the CPU runs what the device cannot take: ";
+  options.message(Severity::kWarning, what + why.message);
+}
+
+Result<GraphBackend*> Graph::State::cpu_instead(const InputShape& shape, RunTimings* timings,
+                                                const Error& why) {
+  if (auto s = make_cpu(why); !s) return std::move(s).error();
+  warn(why);
+  if (auto s = cpu->prepare(shape, timings); !s) return std::move(s).error();
+  return cpu.get();
+}
+
 Result<GraphBackend*> Graph::State::backend_for(const InputShape& shape, RunTimings* timings) {
+  if (fall_back && first->lost()) return cpu_instead(shape, timings, lost_error(device));
   if (refused.find(shape) != nullptr) {
     if (auto s = cpu->prepare(shape, timings); !s) return std::move(s).error();
     return cpu.get();
   }
   auto s = first->prepare(shape, timings);
   if (s) return first.get();
+  if (fall_back && first->lost()) return cpu_instead(shape, timings, s.error());
   if (!fall_back || !may_fall_back(s.error().code)) return std::move(s).error();
   return cpu_for(shape, timings, s.error());
 }
 
 Result<GraphBackend*> Graph::State::cpu_for(const InputShape& shape, RunTimings* timings,
                                             const Error& why) {
-  if (cpu == nullptr) {
-    auto backend = open_cpu_backend();
-    if (!backend) return Error{why.code, why.message + "\n" + backend.error().message};
-    auto graph = (*backend)->create_graph(model, options);
-    if (!graph) return std::move(graph).error();
-    cpu = *std::move(graph);
-  }
+  if (auto s = make_cpu(why); !s) return std::move(s).error();
   if (auto s = cpu->prepare(shape, timings); !s) {
     return Error{s.error().code, why.message + "\nand on the CPU: " + s.error().message};
   }
   refused.insert(shape, {});
-  if (options.message) {
-    options.message(Severity::kWarning, "the CPU runs what the device cannot take: " + why.message);
-  }
+  warn(why);
   return cpu.get();
 }
 
@@ -135,6 +171,11 @@ Result<std::vector<TensorF32>> Graph::State::run(const Pictures& pictures, RunTi
   }
   const std::lock_guard lock(mutex);
   auto backend = backend_for(shape, timings);
+  if (!backend) return std::move(backend).error();
+  auto outputs = (*backend)->run(pictures, timings);
+  if (outputs || *backend != first.get() || !fall_back || !first->lost()) return outputs;
+  if (timings != nullptr) *timings = {};
+  backend = cpu_instead(shape, timings, outputs.error());
   if (!backend) return std::move(backend).error();
   return (*backend)->run(pictures, timings);
 }

@@ -41,7 +41,7 @@ std::string text_of(const TensorImage& image) {
 Result<VkMemoryRequirements> requirements(const Device::State& device, const TensorImage& image) {
   const VkImageCreateInfo info = image_info(image);
   VkImage handle = VK_NULL_HANDLE;
-  const VkResult r = device.f.vkCreateImage(device.device, &info, nullptr, &handle);
+  const VkResult r = made(device.f.vkCreateImage(device.device, &info, nullptr, &handle), &handle);
   if (r != VK_SUCCESS) return vk_error("vkCreateImage" + text_of(image), r);
   VkMemoryRequirements need{};
   device.f.vkGetImageMemoryRequirements(device.device, handle, &need);
@@ -77,7 +77,8 @@ Status ImageMemory::allocate(const std::shared_ptr<Device::State>& device, std::
   alloc.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
   alloc.allocationSize = bytes;
   alloc.memoryTypeIndex = type;
-  const VkResult r = device->f.vkAllocateMemory(device->device, &alloc, nullptr, &memory_);
+  const VkResult r =
+      made(device->f.vkAllocateMemory(device->device, &alloc, nullptr, &memory_), &memory_);
   if (r != VK_SUCCESS) return device->error("vkAllocateMemory" + size, r);
   device_ = device;
   bytes_ = bytes;
@@ -98,7 +99,7 @@ Result<std::unique_ptr<Image>> Image::create(const std::shared_ptr<Device::State
   const DeviceFunctions& f = device->f;
   auto out = std::make_unique<Image>(device);
   const VkImageCreateInfo info = image_info(image);
-  VkResult r = f.vkCreateImage(device->device, &info, nullptr, &out->image_);
+  VkResult r = made(f.vkCreateImage(device->device, &info, nullptr, &out->image_), &out->image_);
   if (r != VK_SUCCESS) return device->error("vkCreateImage" + text_of(image), r);
   // The planner asked already; a driver checks that somebody did so for this very image.
   VkMemoryRequirements need{};
@@ -114,7 +115,7 @@ Result<std::unique_ptr<Image>> Image::create(const std::shared_ptr<Device::State
   view.viewType = VK_IMAGE_VIEW_TYPE_2D;
   view.format = info.format;
   view.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
-  r = f.vkCreateImageView(device->device, &view, nullptr, &out->view_);
+  r = made(f.vkCreateImageView(device->device, &view, nullptr, &out->view_), &out->view_);
   if (r != VK_SUCCESS) return device->error("vkCreateImageView" + text_of(image), r);
   return out;
 }

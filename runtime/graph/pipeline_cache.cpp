@@ -98,16 +98,21 @@ void PipelineStore::load() {
   info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
   info.initialDataSize = payload.size();
   info.pInitialData = payload.data();
-  VkResult r = device_.f.vkCreatePipelineCache(device_.device, &info, nullptr, &cache_);
+  VkResult r =
+      made(device_.f.vkCreatePipelineCache(device_.device, &info, nullptr, &cache_), &cache_);
   saved_bytes_ = r == VK_SUCCESS ? payload.size() : 0;
   if (r != VK_SUCCESS && !payload.empty()) {
     device_.say(Severity::kInfo, "the driver refuses the pipeline cache " + path_ + " (" +
                                      vk_result_name(r) + "), which is ignored");
     info.initialDataSize = 0;
     info.pInitialData = nullptr;
-    r = device_.f.vkCreatePipelineCache(device_.device, &info, nullptr, &cache_);
+    r = made(device_.f.vkCreatePipelineCache(device_.device, &info, nullptr, &cache_), &cache_);
   }
-  if (r != VK_SUCCESS) cache_ = VK_NULL_HANDLE;  // slower, not wrong
+  if (r != VK_SUCCESS) {  // slower, not wrong
+    device_.say(
+        Severity::kInfo,
+        "pipelines are made without a cache: vkCreatePipelineCache failed: " + vk_result_name(r));
+  }
 }
 
 void PipelineStore::save() {
@@ -117,11 +122,19 @@ void PipelineStore::save() {
   dirty_ = false;
   std::size_t size = 0;
   const DeviceFunctions& f = device_.f;
-  if (f.vkGetPipelineCacheData(device_.device, cache_, &size, nullptr) != VK_SUCCESS) return;
-  if (size == 0 || size > kMaxCacheBytes) return;
-  if (size == saved_bytes_) return;  // every pipeline came out of the cache
-  std::vector<std::byte> data(size);
-  if (f.vkGetPipelineCacheData(device_.device, cache_, &size, data.data()) != VK_SUCCESS) return;
+  std::vector<std::byte> data;
+  VkResult r = f.vkGetPipelineCacheData(device_.device, cache_, &size, nullptr);
+  if (r == VK_SUCCESS) {
+    if (size == 0 || size > kMaxCacheBytes) return;
+    if (size == saved_bytes_) return;  // every pipeline came out of the cache
+    data.resize(size);
+    r = f.vkGetPipelineCacheData(device_.device, cache_, &size, data.data());
+  }
+  if (r != VK_SUCCESS) {
+    device_.say(Severity::kInfo, "the pipeline cache is not kept: vkGetPipelineCacheData failed: " +
+                                     vk_result_name(r));
+    return;
+  }
   data.resize(size);
   saved_bytes_ = size;
   if (auto s = write_file_atomically(path_, wrap_cache(data)); !s) {

@@ -68,7 +68,8 @@ Status PipelineStore::make_sampler() {
   info.addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
   info.addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
   info.addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
-  const VkResult r = device_.f.vkCreateSampler(device_.device, &info, nullptr, &sampler_);
+  const VkResult r =
+      made(device_.f.vkCreateSampler(device_.device, &info, nullptr, &sampler_), &sampler_);
   if (r != VK_SUCCESS) return device_.error("vkCreateSampler", r);
   return Ok{};
 }
@@ -102,7 +103,8 @@ Result<PipelineStore::Layout> PipelineStore::layout_of(const Table& table,
   set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
   set.bindingCount = static_cast<std::uint32_t>(list.size());
   set.pBindings = list.data();
-  VkResult r = f.vkCreateDescriptorSetLayout(device_.device, &set, nullptr, &layout.set);
+  VkResult r =
+      made(f.vkCreateDescriptorSetLayout(device_.device, &set, nullptr, &layout.set), &layout.set);
   if (r != VK_SUCCESS) return device_.error("vkCreateDescriptorSetLayout", r);
   const VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, blob.push_bytes};
   VkPipelineLayoutCreateInfo info{};
@@ -111,7 +113,8 @@ Result<PipelineStore::Layout> PipelineStore::layout_of(const Table& table,
   info.pSetLayouts = &layout.set;
   info.pushConstantRangeCount = blob.push_bytes > 0 ? 1 : 0;
   info.pPushConstantRanges = &push;
-  r = f.vkCreatePipelineLayout(device_.device, &info, nullptr, &layout.layout);
+  r = made(f.vkCreatePipelineLayout(device_.device, &info, nullptr, &layout.layout),
+           &layout.layout);
   if (r != VK_SUCCESS) {
     f.vkDestroyDescriptorSetLayout(device_.device, layout.set, nullptr);
     return device_.error("vkCreatePipelineLayout", r);
@@ -132,7 +135,8 @@ Status PipelineStore::create_pipeline(const Table& table, const PipelineRequest&
   module_info.codeSize = words->size_bytes();
   module_info.pCode = words->data();
   VkShaderModule module = VK_NULL_HANDLE;
-  VkResult r = f.vkCreateShaderModule(device_.device, &module_info, nullptr, &module);
+  VkResult r =
+      made(f.vkCreateShaderModule(device_.device, &module_info, nullptr, &module), &module);
   if (r != VK_SUCCESS) return device_.error("vkCreateShaderModule" + of, r);
 
   std::vector<VkSpecializationMapEntry> map;

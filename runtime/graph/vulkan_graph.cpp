@@ -35,6 +35,7 @@ class VulkanGraph final : public GraphBackend {
   Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings) override;
   std::string variant() const override;
   std::uint64_t bytes() const override { return executor->bytes(); }
+  bool lost() const override { return is_lost(device); }
 
   // Declared in the order in which they must outlive what stands below them.
   Device device;
@@ -65,6 +66,7 @@ Status VulkanGraph::upload_weights() {
 }
 
 Result<Plan*> VulkanGraph::plan_for(const InputShape& shape, RunTimings* timings) {
+  if (lost()) return lost_error(device);
   Plan* plan = plans.find(shape);
   const auto begin = Clock::now();
   if (plan == nullptr) {
@@ -157,8 +159,13 @@ std::string VulkanGraph::variant() const {
 
 }  // namespace
 
+bool is_lost(const Device& device) { return device.state()->lost.load(std::memory_order_relaxed); }
+
+Error lost_error(const Device& device) { return device.state()->lost_error(); }
+
 Result<std::unique_ptr<GraphBackend>> create_vulkan_graph(const Device& device, const Model& model,
                                                           const GraphOptions& options) {
+  if (is_lost(device)) return lost_error(device);
   auto table = open_table();
   if (!table) return std::move(table).error();
   std::string variant = options.variant;

@@ -2,6 +2,7 @@
 // Which backends a device has beside Vulkan. What Device points to.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ Result<const CpuBackend*> open_cpu_backend();
 struct Device::Backends {
   DeviceInfo info;       // of the CPU backend, where there is no Vulkan device
   bool fall_back = false;  // to the CPU for what the Vulkan device cannot take
+  mutable std::atomic<bool> loss_told{false};  // that the device is lost and the CPU runs instead
 };
 
 // What "auto" takes as a wish for Vulkan: a device that is named; a form of its kernels, another

@@ -26,18 +26,21 @@ std::string type_name(VkPhysicalDeviceType type) {
   }
 }
 
-std::vector<MatrixShape> matrix_shapes(const InstanceFunctions& f, VkPhysicalDevice device) {
-  const auto ask = f.vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR;
-  std::uint32_t count = 0;
-  if (ask == nullptr || ask(device, &count, nullptr) != VK_SUCCESS) return {};
-  VkCooperativeMatrixPropertiesKHR empty{};
-  empty.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
-  std::vector<VkCooperativeMatrixPropertiesKHR> all(count, empty);
-  const VkResult r = ask(device, &count, all.data());
-  if (r != VK_SUCCESS && r != VK_INCOMPLETE) return {};
-  all.resize(count);
+Result<std::vector<MatrixShape>> matrix_shapes(const InstanceFunctions& f,
+                                               VkPhysicalDevice device) {
   std::vector<MatrixShape> shapes;
-  for (const auto& p : all) {
+  const auto ask = f.vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR;
+  if (ask == nullptr) return shapes;
+  const auto all = listed<VkCooperativeMatrixPropertiesKHR>(
+      "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
+      [&](std::uint32_t* count, VkCooperativeMatrixPropertiesKHR* out) {
+        for (std::uint32_t i = 0; out != nullptr && i < *count; ++i) {
+          out[i].sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
+        }
+        return ask(device, count, out);
+      });
+  if (!all) return all.error();
+  for (const auto& p : *all) {
     if (p.scope != VK_SCOPE_SUBGROUP_KHR) continue;
     const auto type = [](VkComponentTypeKHR t) { return static_cast<std::uint32_t>(t); };
     shapes.push_back({p.MSize, p.NSize, p.KSize, type(p.AType), type(p.BType), type(p.CType),
@@ -46,17 +49,16 @@ std::vector<MatrixShape> matrix_shapes(const InstanceFunctions& f, VkPhysicalDev
   return shapes;
 }
 
-std::set<std::string, std::less<>> extensions_of(const InstanceFunctions& f,
-                                                 VkPhysicalDevice device) {
-  std::uint32_t count = 0;
-  if (f.vkEnumerateDeviceExtensionProperties(device, nullptr, &count, nullptr) != VK_SUCCESS) {
-    return {};
-  }
-  std::vector<VkExtensionProperties> list(count);
-  const VkResult r = f.vkEnumerateDeviceExtensionProperties(device, nullptr, &count, list.data());
-  list.resize(r == VK_SUCCESS || r == VK_INCOMPLETE ? count : 0);
+Result<std::set<std::string, std::less<>>> extensions_of(const InstanceFunctions& f,
+                                                         VkPhysicalDevice device) {
+  const auto list = listed<VkExtensionProperties>(
+      "vkEnumerateDeviceExtensionProperties",
+      [&](std::uint32_t* count, VkExtensionProperties* out) {
+        return f.vkEnumerateDeviceExtensionProperties(device, nullptr, count, out);
+      });
+  if (!list) return list.error();
   std::set<std::string, std::less<>> names;
-  for (const auto& e : list) names.emplace(e.extensionName);
+  for (const auto& e : *list) names.emplace(e.extensionName);
   return names;
 }
 
@@ -170,7 +172,7 @@ std::vector<std::uint32_t> pinned_subgroup_sizes(const DeviceCaps& caps) {
   return sizes;
 }
 
-DeviceCaps Instance::query(VkPhysicalDevice device) const {
+Result<DeviceCaps> Instance::query(VkPhysicalDevice device) const {
   DeviceCaps caps;
   VkPhysicalDeviceProperties props{};
   f_.vkGetPhysicalDeviceProperties(device, &props);
@@ -184,7 +186,9 @@ DeviceCaps Instance::query(VkPhysicalDevice device) const {
   caps.api_version = std::min<std::uint32_t>(
       api_version_, VK_MAKE_API_VERSION(0, VK_API_VERSION_MAJOR(props.apiVersion),
                                         VK_API_VERSION_MINOR(props.apiVersion), 0));
-  caps.extensions = extensions_of(f_, device);
+  auto extensions = extensions_of(f_, device);
+  if (!extensions) return std::move(extensions).error();
+  caps.extensions = *std::move(extensions);
   caps.spirv_version = newest_spirv(caps.api_version, caps.extensions.contains("VK_KHR_spirv_1_4"));
 
   if (f_.vkGetPhysicalDeviceFeatures2 != nullptr) {
@@ -196,7 +200,11 @@ DeviceCaps Instance::query(VkPhysicalDevice device) const {
     f_.vkGetPhysicalDeviceFeatures(device, &chain.base.features);
     chain.read(&caps);
   }
-  if (caps.cooperative_matrix) caps.matrix_shapes = matrix_shapes(f_, device);
+  if (caps.cooperative_matrix) {
+    auto shapes = matrix_shapes(f_, device);
+    if (!shapes) return std::move(shapes).error();
+    caps.matrix_shapes = *std::move(shapes);
+  }
   read_limits(props.limits, &caps);
 
   char version[64];

@@ -58,7 +58,9 @@ Result<std::vector<FoundDevice>> find_devices(const Instance& instance) {
   for (std::size_t i = 0; i < handles->size(); ++i) {
     FoundDevice c;
     c.handle = (*handles)[i];
-    c.caps = instance.query(c.handle);
+    auto caps = instance.query(c.handle);
+    if (!caps) return std::move(caps).error();
+    c.caps = *std::move(caps);
     VkPhysicalDeviceProperties props{};
     instance.functions().vkGetPhysicalDeviceProperties(c.handle, &props);
     c.info = make_info(c.caps, props.apiVersion, static_cast<std::uint32_t>(i));

@@ -90,7 +90,8 @@ Result<std::shared_ptr<Device::State>> open_state(
   } else {
     info.pEnabledFeatures = &chain.base.features;
   }
-  const VkResult created = fi.vkCreateDevice(state->physical, &info, nullptr, &state->device);
+  const VkResult created =
+      made(fi.vkCreateDevice(state->physical, &info, nullptr, &state->device), &state->device);
   if (created != VK_SUCCESS) return vk_error("vkCreateDevice on " + name, created);
 
   std::string missing;
@@ -140,7 +141,14 @@ Result<Device> Device::State::open(const DeviceOptions& options) {
       return std::move(state).error();
     }
     cpu = open_cpu_backend();
-    if (cpu) return on_cpu(**cpu);
+    if (cpu) {
+      // A machine without Vulkan is as it should be; one whose driver fails is not.
+      if (options.message && state.error().code != ErrorCode::kNoVulkan) {
+        options.message(Severity::kWarning,
+                        "the CPU runs in place of the device: " + state.error().message);
+      }
+      return on_cpu(**cpu);
+    }
     return Error{state.error().code, state.error().message + "\n" + cpu.error().message};
   }
   if (*state == nullptr) return on_cpu(**cpu);
@@ -199,6 +207,12 @@ Error Device::State::error(const std::string& what, VkResult code) {
                                          ". Open the device again to go on"};
   }
   return vk_error(what, code);
+}
+
+Error Device::State::lost_error() const {
+  return Error{ErrorCode::kVulkan, info.name +
+                                       " was lost in an earlier call (VK_ERROR_DEVICE_LOST). Open "
+                                       "the device again to go on"};
 }
 
 }  // namespace spirkiln

@@ -46,6 +46,8 @@ struct Device::State {
   }
   // vk_error, and remembers a lost device.
   Error error(const std::string& what, VkResult code);
+  // What every call gives behind that.
+  Error lost_error() const;
 };
 
 // Device::open for the kernels of another table than the built-in one: only the features that its

@@ -16,26 +16,20 @@ bool has_extension(const std::vector<VkExtensionProperties>& list, std::string_v
                      [&](const VkExtensionProperties& e) { return name == e.extensionName; });
 }
 
-std::vector<VkExtensionProperties> instance_extensions(const GlobalFunctions& f,
-                                                       const char* layer) {
-  std::uint32_t count = 0;
-  std::vector<VkExtensionProperties> list;
-  if (f.vkEnumerateInstanceExtensionProperties(layer, &count, nullptr) != VK_SUCCESS) return list;
-  list.resize(count);
-  const VkResult r = f.vkEnumerateInstanceExtensionProperties(layer, &count, list.data());
-  if (r != VK_SUCCESS && r != VK_INCOMPLETE) count = 0;
-  list.resize(count);
-  return list;
+Result<std::vector<VkExtensionProperties>> instance_extensions(const GlobalFunctions& f,
+                                                               const char* layer) {
+  return listed<VkExtensionProperties>("vkEnumerateInstanceExtensionProperties",
+                                       [&](std::uint32_t* count, VkExtensionProperties* out) {
+                                         return f.vkEnumerateInstanceExtensionProperties(
+                                             layer, count, out);
+                                       });
 }
 
-bool has_layer(const GlobalFunctions& f, std::string_view name) {
-  std::uint32_t count = 0;
-  if (f.vkEnumerateInstanceLayerProperties(&count, nullptr) != VK_SUCCESS) return false;
-  std::vector<VkLayerProperties> list(count);
-  const VkResult r = f.vkEnumerateInstanceLayerProperties(&count, list.data());
-  if (r != VK_SUCCESS && r != VK_INCOMPLETE) return false;
-  list.resize(count);
-  return std::any_of(list.begin(), list.end(),
+Result<bool> has_layer(const GlobalFunctions& f, std::string_view name) {
+  const auto list = listed<VkLayerProperties>("vkEnumerateInstanceLayerProperties",
+                                              f.vkEnumerateInstanceLayerProperties);
+  if (!list) return list.error();
+  return std::any_of(list->begin(), list->end(),
                      [&](const VkLayerProperties& l) { return name == l.layerName; });
 }
 
@@ -78,14 +72,19 @@ Result<std::shared_ptr<Instance>> Instance::create(bool validation,
   const GlobalFunctions& g = self->library_->functions();
 
   std::uint32_t loader_version = VK_API_VERSION_1_0;
-  if (g.vkEnumerateInstanceVersion != nullptr) g.vkEnumerateInstanceVersion(&loader_version);
+  if (g.vkEnumerateInstanceVersion != nullptr) {
+    const VkResult r = g.vkEnumerateInstanceVersion(&loader_version);
+    if (r != VK_SUCCESS) return vk_error("vkEnumerateInstanceVersion", r);
+  }
   // 1.3 brings every structure that caps are read from; devices may be older.
   self->api_version_ =
       std::min<std::uint32_t>(VK_MAKE_API_VERSION(0, VK_API_VERSION_MAJOR(loader_version),
                                                   VK_API_VERSION_MINOR(loader_version), 0),
                               kNewestApi);
 
-  const auto available = instance_extensions(g, nullptr);
+  const auto all = instance_extensions(g, nullptr);
+  if (!all) return all.error();
+  const std::vector<VkExtensionProperties>& available = *all;
   std::vector<const char*> extensions, layers;
   VkInstanceCreateFlags flags = 0;
   if (has_extension(available, VK_KHR_GET_PHYSICAL_DEVICE_PROPERTIES_2_EXTENSION_NAME)) {
@@ -121,13 +120,17 @@ Result<std::shared_ptr<Instance>> Instance::create(bool validation,
   features.pEnabledValidationFeatures = enables.data();
 
   if (validation) {
-    if (!has_layer(g, kValidationLayer)) {
+    const auto found = has_layer(g, kValidationLayer);
+    if (!found) return found.error();
+    if (!*found) {
       return Error{ErrorCode::kNoVulkan,
                    "validation was asked for, but the layer VK_LAYER_KHRONOS_validation is not "
                    "installed (package vulkan-validationlayers)"};
     }
     layers.push_back(kValidationLayer);
-    const auto of_layer = instance_extensions(g, kValidationLayer);
+    const auto layer_extensions = instance_extensions(g, kValidationLayer);
+    if (!layer_extensions) return layer_extensions.error();
+    const std::vector<VkExtensionProperties>& of_layer = *layer_extensions;
     if (!has_extension(available, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) &&
         !has_extension(of_layer, VK_EXT_DEBUG_UTILS_EXTENSION_NAME)) {
       return Error{ErrorCode::kNoVulkan,
@@ -154,12 +157,13 @@ Result<std::shared_ptr<Instance>> Instance::create(bool validation,
   info.ppEnabledLayerNames = layers.data();
   info.enabledExtensionCount = static_cast<std::uint32_t>(extensions.size());
   info.ppEnabledExtensionNames = extensions.data();
-  const VkResult created = g.vkCreateInstance(&info, nullptr, &self->instance_);
+  const VkResult created =
+      made(g.vkCreateInstance(&info, nullptr, &self->instance_), &self->instance_);
   if (created == VK_ERROR_INCOMPATIBLE_DRIVER) {
     return Error{ErrorCode::kNoVulkan,
                  self->library_->name() +
-                     " finds no usable Vulkan driver (VK_ERROR_INCOMPATIBLE_DRIVER). Install one "
-                     "(mesa-vulkan-drivers on Debian)"};
+                     " finds no usable Vulkan driver (vkCreateInstance failed: "
+                     "VK_ERROR_INCOMPATIBLE_DRIVER). Install one (mesa-vulkan-drivers on Debian)"};
   }
   if (created != VK_SUCCESS) return vk_error("vkCreateInstance", created);
 
@@ -196,8 +200,9 @@ Result<std::shared_ptr<Instance>> Instance::create(bool validation,
       return Error{ErrorCode::kNoVulkan, "VK_EXT_debug_utils lacks its functions"};
     }
     messenger.pNext = nullptr;
-    const VkResult r =
-        f.vkCreateDebugUtilsMessengerEXT(self->instance_, &messenger, nullptr, &self->messenger_);
+    const VkResult r = made(
+        f.vkCreateDebugUtilsMessengerEXT(self->instance_, &messenger, nullptr, &self->messenger_),
+        &self->messenger_);
     if (r != VK_SUCCESS) return vk_error("vkCreateDebugUtilsMessengerEXT", r);
   }
   return self;
@@ -213,25 +218,20 @@ Instance::~Instance() {
 }
 
 Result<std::vector<VkPhysicalDevice>> Instance::devices() const {
-  std::vector<VkPhysicalDevice> list;
-  VkResult r = VK_INCOMPLETE;
-  while (r == VK_INCOMPLETE) {
-    std::uint32_t count = 0;
-    r = f_.vkEnumeratePhysicalDevices(instance_, &count, nullptr);
-    if (r == VK_SUCCESS) {
-      list.resize(count);
-      r = f_.vkEnumeratePhysicalDevices(instance_, &count, list.data());
-      list.resize(count);
-    }
-  }
-  if (r != VK_SUCCESS && r != VK_ERROR_INITIALIZATION_FAILED) {
-    return vk_error("vkEnumeratePhysicalDevices", r);
-  }
-  if (list.empty() || r != VK_SUCCESS) {
+  // Some loaders say VK_ERROR_INITIALIZATION_FAILED where there is no driver at all.
+  std::string reason;
+  auto list = listed<VkPhysicalDevice>(
+      "vkEnumeratePhysicalDevices", [&](std::uint32_t* count, VkPhysicalDevice* out) {
+        const VkResult r = f_.vkEnumeratePhysicalDevices(instance_, count, out);
+        if (r != VK_ERROR_INITIALIZATION_FAILED) return r;
+        reason = " (vkEnumeratePhysicalDevices gives VK_ERROR_INITIALIZATION_FAILED)";
+        *count = 0;
+        return VK_SUCCESS;
+      });
+  if (list && list->empty()) {
     return Error{ErrorCode::kNoVulkan,
-                 library_->name() +
-                     " works but no driver offers a device. Install one (mesa-vulkan-drivers on "
-                     "Debian) or check VK_ICD_FILENAMES"};
+                 library_->name() + " works but no driver offers a device" + reason +
+                     ". Install one (mesa-vulkan-drivers on Debian) or check VK_ICD_FILENAMES"};
   }
   return list;
 }

@@ -28,7 +28,7 @@ class Instance {
 
   // In the driver's order. kNoVulkan when there is none.
   Result<std::vector<VkPhysicalDevice>> devices() const;
-  DeviceCaps query(VkPhysicalDevice device) const;
+  Result<DeviceCaps> query(VkPhysicalDevice device) const;
 
   const InstanceFunctions& functions() const { return f_; }
   VkInstance handle() const { return instance_; }

@@ -64,7 +64,7 @@ Result<Buffer> Buffer::create(const std::shared_ptr<Device::State>& device, std:
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
                VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
-  VkResult r = f.vkCreateBuffer(device->device, &info, nullptr, &out.buffer_);
+  VkResult r = made(f.vkCreateBuffer(device->device, &info, nullptr, &out.buffer_), &out.buffer_);
   if (r != VK_SUCCESS) return device->error("vkCreateBuffer" + size, r);
   VkMemoryRequirements need{};
   f.vkGetBufferMemoryRequirements(device->device, out.buffer_, &need);
@@ -82,7 +82,7 @@ Result<Buffer> Buffer::create(const std::shared_ptr<Device::State>& device, std:
   alloc.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
   alloc.allocationSize = need.size;
   alloc.memoryTypeIndex = type;
-  r = f.vkAllocateMemory(device->device, &alloc, nullptr, &out.memory_);
+  r = made(f.vkAllocateMemory(device->device, &alloc, nullptr, &out.memory_), &out.memory_);
   if (r != VK_SUCCESS) return device->error("vkAllocateMemory" + size, r);
   r = f.vkBindBufferMemory(device->device, out.buffer_, out.memory_, 0);
   if (r != VK_SUCCESS) return device->error("vkBindBufferMemory" + size, r);

@@ -8,7 +8,9 @@
 #endif
 #include <vulkan/vulkan_core.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "loader/newer_vulkan.hpp"
 #include "spirkiln/result.hpp"
@@ -118,9 +120,35 @@ struct DeviceFunctions {
 #undef SPIRKILN_MEMBER
 };
 
+// A call that makes an object leaves the handle undefined where it fails; null it is from here on.
+template <typename Handle>
+VkResult made(VkResult code, Handle* handle) {
+  if (code != VK_SUCCESS) *handle = VK_NULL_HANDLE;
+  return code;
+}
+
 // "VK_ERROR_DEVICE_LOST" and so on.
 std::string vk_result_name(VkResult code);
 // kOutOfMemory for the two out-of-memory codes, else kVulkan; the text names `what` and the code.
 Error vk_error(const std::string& what, VkResult code);
+
+// What a vkEnumerate... call lists: `ask` gets the count and where to write. Asks again where the
+// list has grown in between.
+template <typename T, typename Ask>
+Result<std::vector<T>> listed(const char* name, Ask&& ask) {
+  std::vector<T> list;
+  VkResult r = VK_INCOMPLETE;
+  for (int tries = 0; r == VK_INCOMPLETE && tries < 8; ++tries) {
+    std::uint32_t count = 0;
+    list.clear();
+    r = ask(&count, nullptr);
+    if (r != VK_SUCCESS || count == 0) break;
+    list.resize(count);
+    r = ask(&count, list.data());
+    if (r == VK_SUCCESS || r == VK_INCOMPLETE) list.resize(count);
+  }
+  if (r != VK_SUCCESS && r != VK_INCOMPLETE) return vk_error(name, r);
+  return list;
+}
 
 }  // namespace spirkiln
