@@ -42,7 +42,9 @@ class Reader {
     const auto first = f_.bytes.first(std::min(f_.bytes.size(), sizeof f_.header));
     if (auto s = check_table_head(first, f_.bytes.size(), origin_); !s) return s;
     std::memcpy(&f_.header, f_.bytes.data(), sizeof f_.header);
-    if (file_checksum<TableHeader>(f_.bytes) != f_.header.checksum) return corrupt("checksum");
+    if (file_checksum<TableHeader>(f_.bytes) != f_.header.checksum) {
+      return corrupt("its checksum does not match; bake it again, or copy it again as binary");
+    }
     return Ok{};
   }
 

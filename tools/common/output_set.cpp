@@ -203,6 +203,11 @@ fs::path file_key(const fs::path& path) {
   return (code ? fs::absolute(path, code).parent_path() : folder) / path.filename();
 }
 
+std::vector<fs::path>& protected_inputs() {
+  static std::vector<fs::path> paths;
+  return paths;
+}
+
 }  // namespace
 
 Status check_output(const fs::path& path, bool missing_folder_is_made) {
@@ -228,9 +233,14 @@ Status check_output(const fs::path& path, bool missing_folder_is_made) {
   return Ok{};
 }
 
+void protect_input(const fs::path& path) { protected_inputs().push_back(path); }
+
 Status refuse_inputs(const std::vector<fs::path>& outputs, const std::vector<fs::path>& inputs) {
   std::map<FileId, const fs::path*> read;
   for (const fs::path& input : inputs) {
+    if (const auto id = file_id(input)) read.emplace(*id, &input);
+  }
+  for (const fs::path& input : protected_inputs()) {
     if (const auto id = file_id(input)) read.emplace(*id, &input);
   }
   for (const fs::path& output : outputs) {

@@ -25,6 +25,10 @@ struct Output {
 // the caller will make the folder.
 Status check_output(const std::filesystem::path& path, bool missing_folder_is_made);
 
+// From now on refuse_inputs() knows the file as an input: one that is read before a command knows
+// what its outputs are. Not from several threads at once.
+void protect_input(const std::filesystem::path& path);
+
 // An error (kInvalidArgument) where an output is one of the inputs, by whatever name or link. What
 // does not exist yet, and what is no regular file, is none.
 Status refuse_inputs(const std::vector<std::filesystem::path>& outputs,

@@ -57,12 +57,4 @@ Result<std::string> read_file(const fs::path& path, std::uintmax_t max_bytes) {
   return read_bytes(path, file, file.bytes());
 }
 
-Result<FileHead> read_head(const fs::path& path, std::size_t bytes) {
-  const RegularFile file(path);
-  if (auto error = refusal(path, file)) return *error;
-  auto head = read_bytes(path, file, std::min<std::uintmax_t>(bytes, file.bytes()));
-  if (!head.ok()) return head.error();
-  return FileHead{*std::move(head), file.bytes()};
-}
-
 }  // namespace spirkiln::tool

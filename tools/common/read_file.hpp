@@ -15,11 +15,4 @@ namespace spirkiln::tool {
 // refused, not waited for.
 Result<std::string> read_file(const std::filesystem::path& path, std::uintmax_t max_bytes);
 
-// At most its first `bytes`, and the size of all.
-struct FileHead {
-  std::string bytes;
-  std::uintmax_t file_bytes;
-};
-Result<FileHead> read_head(const std::filesystem::path& path, std::size_t bytes);
-
 }  // namespace spirkiln::tool

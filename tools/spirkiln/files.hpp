@@ -20,9 +20,7 @@ namespace spirkiln::gen {
 // No kernel comes near it; what does is not source text.
 inline constexpr std::uintmax_t kMaxSourceBytes = 1u << 20;
 
-using tool::FileHead;
 using tool::read_file;
-using tool::read_head;
 using tool::shown;
 
 // One source text: without a byte-order mark, every line ended by '\n'.

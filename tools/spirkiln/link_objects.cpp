@@ -17,6 +17,8 @@ using namespace tool;
 namespace {
 
 constexpr std::uintmax_t kMaxObjectBytes = std::uintmax_t{1} << 30;
+// Where a build went wrong they are all missing.
+constexpr std::size_t kMaxMissingNamed = 3;
 
 Result<std::vector<PackKernel>> load_object(const fs::path& path) {
   auto bytes = read_file(path, kMaxObjectBytes);
@@ -42,7 +44,15 @@ Result<std::vector<PackKernel>> load_objects(const std::vector<fs::path>& paths,
     all.code = error.code;
     all.message += (all.message.empty() ? "" : "\n") + error.message;
   };
-  for (const Error& failure : failures) add(failure);
+  std::size_t missing = 0;
+  for (const Error& failure : failures) {
+    const bool unread = failure.code == ErrorCode::kIo && !failure.message.empty();
+    if (!unread || ++missing <= kMaxMissingNamed) add(failure);
+  }
+  if (missing > kMaxMissingNamed) {
+    add({ErrorCode::kIo, fmt::format("{} more objects cannot be read; were they compiled?",
+                                     missing - kMaxMissingNamed)});
+  }
   std::vector<PackKernel> kernels;
   std::map<std::string, std::size_t> owners;
   for (std::size_t i = 0; i < paths.size(); ++i) {

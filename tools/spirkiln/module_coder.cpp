@@ -15,7 +15,7 @@ namespace {
 
 using table::OperandKind;
 
-void put_number(std::string& out, std::uint32_t value) {
+void put_varint(std::string& out, std::uint32_t value) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
   out += static_cast<char>(value);
 }
@@ -44,7 +44,7 @@ class Coder {
 
   std::string dictionary() const {
     std::string out = shapes_bytes_;
-    put_number(out, global_count_);
+    put_varint(out, global_count_);
     return out + globals_bytes_;
   }
 
@@ -77,13 +77,13 @@ void Coder::rank_shapes(const std::vector<std::optional<OperandModule>>& modules
   std::vector<std::pair<std::string, std::uint64_t>> ranked(counts.begin(), counts.end());
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  put_number(shapes_bytes_, static_cast<std::uint32_t>(ranked.size()));
+  put_varint(shapes_bytes_, static_cast<std::uint32_t>(ranked.size()));
   for (const auto& [key, count] : ranked) {
     shapes_.emplace(key, static_cast<std::uint32_t>(shapes_.size()));
     const auto opcode = static_cast<std::uint32_t>(static_cast<unsigned char>(key[0])) |
                         static_cast<std::uint32_t>(static_cast<unsigned char>(key[1])) << 8;
-    put_number(shapes_bytes_, opcode);
-    put_number(shapes_bytes_, static_cast<std::uint32_t>(key.size() - 2));
+    put_varint(shapes_bytes_, opcode);
+    put_varint(shapes_bytes_, static_cast<std::uint32_t>(key.size() - 2));
     shapes_bytes_ += key.substr(2);
   }
 }
@@ -109,17 +109,17 @@ bool Coder::list_globals(const OperandModule& module) {
     put_word(key, equal_ones[key]++);
     const auto [it, is_new] = globals_.emplace(key, global_count_);
     if (is_new) {
-      put_number(globals_bytes_, shape_index);
+      put_varint(globals_bytes_, shape_index);
       for (std::size_t i = instruction.first; i < instruction.first + instruction.operands; ++i) {
         const std::uint32_t word = module.words[i];
         switch (module.kinds[i]) {
           case OperandKind::kResult:
             break;
           case OperandKind::kId:
-            put_number(globals_bytes_, global_count_ - listed_[word - 1]);
+            put_varint(globals_bytes_, global_count_ - listed_[word - 1]);
             break;
           case OperandKind::kNumber:
-            put_number(globals_bytes_, word);
+            put_varint(globals_bytes_, word);
             break;
           case OperandKind::kRaw:
             put_word(globals_bytes_, word);
@@ -140,10 +140,10 @@ void Coder::put_operand(std::string& out, const OperandModule& module, std::size
     case OperandKind::kResult:
       return;
     case OperandKind::kId:
-      if (word <= listed_.size()) return put_number(out, listed_[word - 1] << 1 | 1);
-      return put_number(out, zigzag(std::int64_t{last_id} - word) << 1);
+      if (word <= listed_.size()) return put_varint(out, listed_[word - 1] << 1 | 1);
+      return put_varint(out, zigzag(std::int64_t{last_id} - word) << 1);
     case OperandKind::kNumber:
-      return put_number(out, word);
+      return put_varint(out, word);
     case OperandKind::kRaw:
       return put_word(out, word);
   }
@@ -152,20 +152,20 @@ void Coder::put_operand(std::string& out, const OperandModule& module, std::size
 std::optional<std::string> Coder::code(const OperandModule& module) {
   if (module.schema != 0 || !list_globals(module)) return std::nullopt;
   std::string out;
-  put_number(out, module.version);
-  put_number(out, module.generator);
-  put_number(out, static_cast<std::uint32_t>(listed_.size()));
+  put_varint(out, module.version);
+  put_varint(out, module.generator);
+  put_varint(out, static_cast<std::uint32_t>(listed_.size()));
   std::int64_t expected = 0;
   for (const std::uint32_t global : listed_) {
-    put_number(out, zigzag(global - expected));
+    put_varint(out, zigzag(global - expected));
     expected = std::int64_t{global} + 1;
   }
   auto last_id = static_cast<std::uint32_t>(listed_.size());
   std::uint32_t run = 0;
   const auto end_run = [&] {
     if (run == 0) return;
-    put_number(out, 0);
-    put_number(out, run);
+    put_varint(out, 0);
+    put_varint(out, run);
     run = 0;
   };
   for (const OperandInstruction& instruction : module.instructions) {
@@ -181,7 +181,7 @@ std::optional<std::string> Coder::code(const OperandModule& module) {
       continue;
     }
     end_run();
-    put_number(out, shape(module, instruction) + 1);
+    put_varint(out, shape(module, instruction) + 1);
     for (std::size_t i = instruction.first; i < instruction.first + instruction.operands; ++i) {
       put_operand(out, module, i, before);
     }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "files.hpp"
+#include "output_set.hpp"
 
 namespace spirkiln::gen {
 namespace {
@@ -92,6 +93,7 @@ struct Expansion {
                                "with @ is written './{}')",
                                bytes.error().message, argument, argument)};
     }
+    tool::protect_input(file);
     const auto words = split(*bytes, file);
     if (!words.ok()) return words.error();
     return add(*words, depth + 1);

@@ -26,6 +26,12 @@ svg { display: block; width: 100%; height: 14px; background: var(--track); borde
 .bar { fill: var(--bar); } .alone { fill: var(--alone); }
 .key { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin: 0 .3em 0 .8em; }
 ul { padding-left: 1.2rem; } code { font: .92em ui-monospace, monospace; }
+p, li, code { overflow-wrap: anywhere; }
+td:first-child { white-space: normal; overflow-wrap: anywhere; min-width: 7rem; }
+@media (max-width: 45rem) { body { margin: 1rem auto; padding: 0 .75rem; font-size: 14px; }
+  th, td { padding: .2rem .3rem; } td.chart { width: 25%; }
+  th:nth-child(3), td:nth-child(3), th:nth-child(4), td:nth-child(4) { display: none; } }
+@media (max-width: 26rem) { th:nth-child(5), td:nth-child(5) { display: none; } }
 )";
 
 std::string escaped(std::string_view text) {
@@ -137,7 +143,8 @@ std::string duplicates(const SizeReport& r) {
 std::string report_html(const SizeReport& r) {
   return fmt::format(
              "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-             "<meta name=\"viewport\" content=\"width=device-width\">\n<title>{0}: sizes</title>\n"
+             "<meta name=\"viewport\" content=\"width=device-width, "
+             "initial-scale=1\">\n<title>{0}: sizes</title>\n"
              "<style>{1}</style>\n</head>\n<body>\n<h1>Table {0}: {2} bytes</h1>\n"
              "<p>{3} variants, {4} different modules of {5} bytes of SPIR-V ({6} with duplicates). "
              "In the "

@@ -51,6 +51,7 @@ Result<Lock> parse(std::string_view text) {
     std::string_view row = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (!row.empty() && row.back() == '\r') row.remove_suffix(1);
+    if (row.find('\0') != row.npos) return not_a_lock(line, "text, not a NUL byte");
     if (line == 1) {
       if (row != kFirstLine) return not_a_lock(1, fmt::format("'{}'", kFirstLine));
     } else if (line == 2) {
@@ -72,6 +73,49 @@ Result<Lock> parse(std::string_view text) {
   }
   if (line < 2) return not_a_lock(line + 1, "a lock of spirkiln");
   return lock;
+}
+
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+// requirements_text() is words and their values in turn.
+Fields fields_of(std::string_view text) {
+  Fields fields;
+  const auto next = [&] {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string word(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return word;
+  };
+  while (!text.empty()) {
+    std::string name = next();
+    fields.emplace_back(std::move(name), next());
+  }
+  return fields;
+}
+
+const std::string* value_of(const Fields& fields, std::string_view name) {
+  for (const auto& [field, value] : fields) {
+    if (field == name) return &value;
+  }
+  return nullptr;
+}
+
+// "push 8, locked 4; needs Shader,Float16, locked Shader".
+std::string changed_fields(std::string_view locked, std::string_view now) {
+  const Fields before = fields_of(locked);
+  const Fields after = fields_of(now);
+  std::string out;
+  const auto add = [&](std::string_view name, const std::string* is, const std::string* was) {
+    if (is != nullptr && was != nullptr && *is == *was) return;
+    out += fmt::format("{}{} {}, locked {}", out.empty() ? "" : "; ", name,
+                       is != nullptr ? *is : "none", was != nullptr ? *was : "none");
+  };
+  for (const auto& [name, value] : after) add(name, &value, value_of(before, name));
+  for (const auto& [name, value] : before) {
+    if (value_of(after, name) == nullptr) add(name, nullptr, &value);
+  }
+  // The same fields, otherwise written.
+  return out.empty() ? fmt::format("needs '{}', locked '{}'", now, locked) : out;
 }
 
 }  // namespace
@@ -105,8 +149,8 @@ Result<LockCheck> check_lock(const Table& table, std::string_view text) {
       continue;
     }
     if (it->second.requirements != locked.requirements) {
-      out.stale.push_back(fmt::format("{}: needs\n  now    {}\n  locked {}", name,
-                                      it->second.requirements, locked.requirements));
+      out.stale.push_back(fmt::format(
+          "{}: {}", name, changed_fields(locked.requirements, it->second.requirements)));
     }
     if (it->second.module != locked.module) {
       (same_tools ? out.stale : out.notes)

@@ -59,10 +59,12 @@ void Watchdog::watch(std::chrono::seconds time_limit) {
   while (!wake_.wait_for(lock, std::chrono::milliseconds(50), [this] { return stop_; })) {
     const auto active = gen::WorkScope::active();
     if (active.empty()) continue;
-    const auto& oldest = active.front();
-    if (std::chrono::steady_clock::now() - oldest.since > time_limit) {
-      end(fmt::format("{}: error: still compiling after {} s; given up (--time-limit)",
-                      tool::shown(oldest.name), time_limit.count()));
+    const auto& longest = active.front();
+    if (longest.worked > time_limit) {
+      end(
+          fmt::format("{}: error: still compiling after {} s of processor time; given up "
+                      "(--time-limit)",
+                      tool::shown(longest.name), time_limit.count()));
     }
     if (resident_bytes() > kMaxResidentBytes) {
       std::string names;

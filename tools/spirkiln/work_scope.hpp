@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which sources the compiler is busy with, and since when.
+// Which sources the compiler is busy with, and how long it has worked on each.
 #pragma once
 
 #include <chrono>
@@ -17,9 +17,9 @@ class WorkScope {
 
   struct Active {
     std::string name;
-    std::chrono::steady_clock::time_point since;
+    std::chrono::nanoseconds worked;  // processor time of its thread
   };
-  // Of all threads, oldest first.
+  // Of all threads, the longest work first.
   static std::vector<Active> active();
 
  private:

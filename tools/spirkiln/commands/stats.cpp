@@ -9,6 +9,11 @@
 namespace spirkiln::gen {
 namespace {
 
+// "1 kernel", "2 kernels".
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string json_text(const BakeStats& s, double seconds) {
   return fmt::format(
       "{{\"up_to_date\": {}, \"manifests\": {}, \"kernels\": {}, \"variants\": {}, "
@@ -32,22 +37,22 @@ int print_stats(const StatsArguments& arguments, const BakeStats& s, const Stopw
   if (s.up_to_date) return write_stdout(fmt::format("up to date, {:.3f} s\n", seconds));
   std::string text;
   if (s.manifests != 0) {
-    text += fmt::format("{} manifests, {} kernels, {} variants, {} pruned{}\n", s.manifests,
-                        s.kernels, s.variants, s.pruned,
+    text += fmt::format("{}, {}, {}, {} pruned{}\n", counted(s.manifests, "manifest"),
+                        counted(s.kernels, "kernel"), counted(s.variants, "variant"), s.pruned,
                         s.left_out == 0 ? "" : fmt::format(", {} left out", s.left_out));
-    text += fmt::format("{} distinct texts: {} from the cache, {} compiled\n", s.texts,
+    text += fmt::format("{}: {} from the cache, {} compiled\n", counted(s.texts, "distinct text"),
                         s.cache_hits, s.compiled);
     if (s.unoptimised != 0) text += fmt::format("{} variants not optimised\n", s.unoptimised);
     if (s.by_second != 0) {
-      text += fmt::format("{} variants by {}\n", s.by_second, s.second_version);
+      text += fmt::format("{} by {}\n", counted(s.by_second, "variant"), s.second_version);
     }
   } else {
-    text += fmt::format("{} kernels, {} variants\n", s.kernels, s.variants);
+    text += fmt::format("{}, {}\n", counted(s.kernels, "kernel"), counted(s.variants, "variant"));
   }
   if (s.table_bytes != 0) {
-    text += fmt::format(
-        "{} distinct blobs: {} bytes, {} without duplicates, {} packed; table of {} bytes\n",
-        s.unique_blobs, s.raw_bytes, s.unique_bytes, s.packed_bytes, s.table_bytes);
+    text += fmt::format("{}: {} bytes, {} without duplicates, {} packed; table of {} bytes\n",
+                        counted(s.unique_blobs, "distinct blob"), s.raw_bytes, s.unique_bytes,
+                        s.packed_bytes, s.table_bytes);
   }
   if (s.object_bytes != 0) text += fmt::format("object of {} bytes\n", s.object_bytes);
   return write_stdout(text + fmt::format("{:.3f} s\n", seconds));
