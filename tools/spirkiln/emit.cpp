@@ -145,6 +145,24 @@ std::string enum_of_names(std::string_view what, const std::vector<std::string>&
   return out + "};\n";
 }
 
+// Of the kernels that have any.
+std::string constants_of(const std::vector<PackKernel>& kernels) {
+  std::string out;
+  for (const PackKernel& kernel : kernels) {
+    if (kernel.constants.empty()) continue;
+    out += fmt::format("namespace {} {{\n", identifier(kernel.name));
+    for (const auto& [name, id] : kernel.constants) {
+      out += fmt::format("inline constexpr ::std::uint32_t {} = {};\n", identifier(name), id);
+    }
+    out += "}\n";
+  }
+  if (out.empty()) return out;
+  return fmt::format(
+      "\n// Ids of the specialization constants that the manifests name, by kernel.\nnamespace "
+      "constants {{\n{}}}  // namespace constants\n",
+      out);
+}
+
 }  // namespace
 
 std::string emit_assembly(const std::string& name, const std::string& table) {
@@ -233,12 +251,12 @@ inline ::std::span<const unsigned char> table() {{
 {2}
 // The value is the index in kVariantNames, which are sorted.
 {3}
-{4}
+{4}{6}
 }}  // namespace spirkiln::tables::{5}
 )",
       name, enum_of_names("Kernel", kernel_names), array_of_names("kKernelNames", kernel_names),
       enum_of_names("Variant", variant_names), array_of_names("kVariantNames", variant_names),
-      identifier(name));
+      identifier(name), constants_of(kernels));
 }
 
 }  // namespace spirkiln::gen

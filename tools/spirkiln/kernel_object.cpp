@@ -11,6 +11,7 @@
 #include "blob_codec.hpp"
 #include "files.hpp"
 #include "kernel_compiler.hpp"
+#include "macro_check.hpp"
 
 namespace spirkiln::gen {
 namespace {
@@ -97,10 +98,28 @@ std::string take_variant(ByteReader& in, const std::string& kernel, const Blobs&
   return {};
 }
 
+// Their names become identifiers of C++ as well.
+std::string take_constants(ByteReader& in, PackKernel& kernel) {
+  const std::uint32_t count = in.number();
+  if (count > in.left() / 8) return "it ends too early";
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::string name(in.string());
+    const std::uint32_t id = in.number();
+    if (!in.ok()) return "it ends too early";
+    const bool sorted = kernel.constants.empty() || kernel.constants.back().first < name;
+    if (!sorted || name.size() > kMaxNameBytes || bad_macro_name(name)) {
+      return "the constants of a kernel are no sorted names";
+    }
+    kernel.constants.emplace_back(std::move(name), id);
+  }
+  return {};
+}
+
 std::string take_kernel(ByteReader& in, const Blobs& blobs, std::vector<PackKernel>& out) {
   PackKernel kernel;
   kernel.name = in.string();
   kernel.source_hash = in.number();
+  if (auto fault = take_constants(in, kernel); !fault.empty()) return fault;
   const std::uint32_t variants = in.number();
   if (!in.ok()) return "it ends too early";
   if (!is_name(kernel.name)) return "a kernel's name is not one";
@@ -151,6 +170,11 @@ std::string encode_object(const std::vector<PackKernel>& kernels) {
   for (const PackKernel& kernel : kernels) {
     put_string(content, kernel.name);
     put_number(content, kernel.source_hash);
+    put_number(content, static_cast<std::uint32_t>(kernel.constants.size()));
+    for (const auto& [name, id] : kernel.constants) {
+      put_string(content, name);
+      put_number(content, id);
+    }
     put_number(content, static_cast<std::uint32_t>(kernel.variants.size()));
     for (std::size_t v = 0; v < kernel.variants.size(); ++v) {
       const Variant& variant = kernel.variants[v];

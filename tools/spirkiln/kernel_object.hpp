@@ -4,8 +4,9 @@
 //   header:  magic, then numbers of 32 bits: version, 0; the XXH3_64bits of all that follows
 //   content: tool_versions(); number of blobs, each as blob_codec.hpp has it; number of kernels,
 //   each:
-//            name, source hash, number of variants, each: name, four bytes (storage, arithmetic,
-//            resource, int8), number of axis values, each: axis, value; index of its blob
+//            name, source hash, number of named constants, each: name, id; number of variants,
+//            each: name, four bytes (storage, arithmetic, resource, int8), number of axis values,
+//            each: axis, value; index of its blob
 //
 // Little-endian; a string is its length and its bytes. Equal blobs are stored once. Nothing in it
 // depends on where or when it was made, nor on the number of threads or the cache.

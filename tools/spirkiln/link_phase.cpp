@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "files.hpp"
 #include "kernel_compiler.hpp"
 
 namespace spirkiln::gen {
@@ -57,7 +58,7 @@ Status check_table_name(const std::string& name) {
   return Error{ErrorCode::kInvalidArgument,
                fmt::format("the table name '{}' must be a lower-case letter, then up to 63 of a-z, "
                            "0-9 and _",
-                           name)};
+                           shown(name))};
 }
 
 Result<LinkedTable> link_kernels(const std::string& name, std::vector<PackKernel> kernels,
@@ -77,6 +78,11 @@ Result<LinkedTable> link_kernels(const std::string& name, std::vector<PackKernel
   if (!table.ok()) return table.error();
   linked.table = std::move(table).value();
   return linked;
+}
+
+Result<Table> table_of(const PackedTable& table) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(table.bytes.data());
+  return Table::from_bytes({bytes, bytes + table.bytes.size()}, "the table");
 }
 
 void count(const PackedTable& table, BakeStats& stats) {

@@ -7,6 +7,7 @@
 
 #include "pack.hpp"
 #include "phases.hpp"
+#include "table/table.hpp"
 
 namespace spirkiln::gen {
 
@@ -21,6 +22,9 @@ Status check_table_name(const std::string& name);
 // `kernels` in any order, each name once. Errors: two variants of one name, no variant at all.
 Result<LinkedTable> link_kernels(const std::string& name, std::vector<PackKernel> kernels,
                                  unsigned threads, const Cache& cache);
+
+// As a reader has it.
+Result<Table> table_of(const PackedTable& table);
 
 // The sizes of a table.
 void count(const PackedTable& table, BakeStats& stats);

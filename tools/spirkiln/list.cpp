@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <spirv/unified1/spirv.hpp>
+#include <tuple>
 
 #include "capability_names.hpp"
 #include "json_text.hpp"
@@ -63,6 +65,21 @@ Result<std::vector<std::uint32_t>> module_of(const Table& table,
   return std::vector<std::uint32_t>(words->begin(), words->end());
 }
 
+// Of all variants of a kernel: "n (0, uint), w (1, int)". Those without a name are left out.
+std::string constants_text(const Table& table, const table::KernelEntry& kernel) {
+  std::set<std::tuple<std::uint32_t, std::string_view, table::SpecType>> constants;
+  for (const auto& v : table.variants_of(kernel)) {
+    for (const auto& s : table.specs_of(table.blobs()[v.blob])) {
+      if (s.name != 0) constants.emplace(s.id, table.string(s.name), s.type);
+    }
+  }
+  std::string out;
+  for (const auto& [id, name, type] : constants) {
+    out += fmt::format("{}{} ({}, {})", out.empty() ? "" : ", ", name, id, spec_type_name(type));
+  }
+  return out;
+}
+
 Result<std::string> list_text(const Table& table) {
   std::uint64_t raw = 0;
   for (const auto& b : table.blobs()) raw += b.bytes;
@@ -73,6 +90,9 @@ Result<std::string> list_text(const Table& table) {
       table.header().total_bytes, table.tool_version());
   for (const auto& kernel : table.kernels()) {
     out += fmt::format("{}\n", table.string(kernel.name));
+    if (const std::string constants = constants_text(table, kernel); !constants.empty()) {
+      out += fmt::format("  constants (id, type): {}\n", constants);
+    }
     if (out.size() > kMaxText) return too_long();
     for (std::uint32_t i = 0; i < kernel.variant_count; ++i) {
       const auto& v = table.variants()[kernel.first_variant + i];

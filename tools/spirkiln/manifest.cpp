@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "manifest_constants.hpp"
 #include "manifest_errors.hpp"
 #include "manifest_keys.hpp"
 #include "manifest_rules.hpp"
@@ -16,6 +17,15 @@ namespace spirkiln::gen {
 namespace {
 
 constexpr std::size_t kMaxKernels = 4096;
+
+constexpr std::string_view kRootKeys[] = {"kernel", "defaults", "budget"};
+
+std::vector<std::string_view> kernel_keys() {
+  std::vector<std::string_view> keys = {"name",     "source",   "constants",
+                                        "excludes", "requires", "needs"};
+  keys.insert(keys.end(), std::begin(kSharedKeys), std::end(kSharedKeys));
+  return keys;
+}
 
 bool is_lower_name(std::string_view s) {
   if (s.empty() || s.size() > 64 || s[0] < 'a' || s[0] > 'z') return false;
@@ -47,11 +57,17 @@ class Parser {
     read_defaults(root);
     for (const auto& [key, node] : root) {
       if (key.str() == "defaults") continue;
+      if (key.str() == "budget") {
+        manifest_.budget = read_budget(node, errors_);
+        continue;
+      }
       if (key.str() != "kernel") {
-        errors_.fail(
-            key.source(),
-            fmt::format("unknown key '{}'; a manifest holds [[kernel]] entries and [defaults]",
-                        key.str()));
+        const auto of_kernel = kernel_keys();
+        if (std::find(of_kernel.begin(), of_kernel.end(), key.str()) != of_kernel.end()) {
+          errors_.fail(key.source(), fmt::format("'{}' stands below a line [[kernel]]", key.str()));
+        } else {
+          unknown_key(key, "a manifest", kRootKeys, errors_);
+        }
         continue;
       }
       const toml::array* kernels = node.as_array();
@@ -105,10 +121,12 @@ class Parser {
       } else if (name == "order") {
         read_names(key, node, kVariants, order, errors_);
         order_node = &node;
+      } else if (name == "constants") {
+        read_constants(key, node, kernel, errors_);
       } else if (name == "excludes" || name == "requires" || name == "needs") {
         // Below, when all axes are known.
       } else if (!read_shared_key(key, node, kernel, errors_)) {
-        errors_.fail(key.source(), fmt::format("unknown key '{}' in [[kernel]]", name));
+        unknown_key(key, "[[kernel]]", kernel_keys(), errors_);
       }
     }
     if (!table.contains("name")) errors_.fail(table.source(), "[[kernel]] without 'name'");
@@ -141,7 +159,7 @@ class Parser {
       if (key.str() == "order") {
         read_names(key, value, kVariants, default_order_, errors_);
       } else if (!read_shared_key(key, value, defaults_, errors_)) {
-        errors_.fail(key.source(), fmt::format("unknown key '{}' in [defaults]", key.str()));
+        unknown_key(key, "[defaults]", kSharedKeys, errors_);
       }
     }
   }

@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "diagnostics.hpp"
@@ -20,6 +22,7 @@ struct Axis {
   std::vector<std::string> values;  // as macro text
   std::string default_value;
   bool device = false;  // a macro of the dialect: what is 0 is not defined
+  Diagnostic position;  // its text is empty; line 0 for one that the kernel's text brought
 };
 
 // Axes, each with the values any of which will do. The dialect's own variants are "variant".
@@ -40,6 +43,22 @@ struct Needs {
   std::vector<std::uint32_t> capabilities;
 };
 
+// What variants may take, packed in a table.
+struct Budget {
+  std::uint64_t bytes = 0;
+  Diagnostic position;  // of the value; its text is empty
+};
+
+// A specialization constant that callers know by name. What is given is checked against the
+// kernel's modules.
+struct NamedConstant {
+  std::string name;
+  std::optional<std::uint32_t> id;
+  std::optional<table::SpecType> type;
+  std::variant<std::monostate, bool, std::int64_t, double> default_value;
+  Diagnostic position;  // its text is empty
+};
+
 struct KernelManifest {
   std::string name;
   std::string source;
@@ -53,7 +72,9 @@ struct KernelManifest {
   bool strict = true;  // no raw access to stored values
   std::map<std::string, std::string> defines;
   std::vector<Axis> axes;    // sorted by name, the `acc` axis and those of [kernel.device] too
+  std::optional<Budget> budget;  // of all its variants together
   bool device_auto = false;  // add an axis for each device macro that the kernel tests
+  std::vector<NamedConstant> constants;  // sorted by name
   std::vector<Rule> rules;   // in the order of the file, `excludes` first
   std::vector<Needs> needs;
   Diagnostic position;     // of the [[kernel]], for later messages; its text is empty
@@ -61,6 +82,7 @@ struct KernelManifest {
 
 struct Manifest {
   std::filesystem::path path;
+  std::optional<Budget> budget;  // of all its kernels together
   std::vector<KernelManifest> kernels;
 };
 

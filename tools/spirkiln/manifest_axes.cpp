@@ -16,6 +16,7 @@ namespace {
 
 // With two values each, twelve reach the bound on variants; axes of one value pin device macros.
 constexpr std::size_t kMaxAxes = 256;
+constexpr std::string_view kAxisKeys[] = {"values", "default"};
 
 // The value becomes part of the variant's name, where the minus of a number is an 'm'.
 bool is_axis_value(std::string_view s) {
@@ -49,6 +50,7 @@ void read_device_axis(const toml::key& key, const toml::node& node, KernelManife
                       ManifestErrors& errors) {
   Axis axis;
   axis.name = std::string(key.str());
+  axis.position = errors.at(key.source());
   axis.device = true;
   const toml::array* list = node.as_array();
   if (list == nullptr || list->empty()) {
@@ -80,6 +82,7 @@ void read_axis(const toml::key& axis_key, const toml::table& table, KernelManife
                ManifestErrors& errors) {
   Axis axis;
   axis.name = std::string(axis_key.str());
+  axis.position = errors.at(axis_key.source());
   const toml::node* default_node = nullptr;
   for (const auto& [key, node] : table) {
     if (key.str() == "values") {
@@ -107,8 +110,7 @@ void read_axis(const toml::key& axis_key, const toml::table& table, KernelManife
     } else if (key.str() == "default") {
       if (macro_value(node, axis.default_value, errors)) default_node = &node;
     } else {
-      errors.fail(key.source(),
-                  fmt::format("unknown key '{}'; an axis has 'values' and 'default'", key.str()));
+      unknown_key(key, "an axis", kAxisKeys, errors);
     }
   }
   if (!table.contains("values")) {

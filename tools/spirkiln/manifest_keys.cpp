@@ -117,6 +117,8 @@ bool read_shared_key(const toml::key& key, const toml::node& node, KernelManifes
     read_target(key, node, kernel, errors);
   } else if (name == "strict") {
     kernel.strict = read_switch(key, node, errors);
+  } else if (name == "budget") {
+    kernel.budget = read_budget(node, errors);
   } else if (name == "defines") {
     read_defines(key, node, kernel, errors);
   } else if (name == "axes") {

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "capability_names.hpp"
 #include "device_axes.hpp"
 #include "expand.hpp"
+#include "manifest_values.hpp"
 #include "nearest_name.hpp"
 
 namespace spirkiln::gen {
@@ -15,6 +17,13 @@ namespace {
 
 constexpr std::size_t kMaxRules = 1024;  // of a kernel
 constexpr std::size_t kMaxListedValues = 16;
+
+constexpr std::string_view kNeedsKeys[] = {"when", "capabilities"};
+constexpr std::string_view kRuleKeys[] = {"when", "reason", "then"};
+
+std::span<const std::string_view> rule_keys(bool excludes) {
+  return std::span(kRuleKeys).first(excludes ? 2 : 3);
+}
 
 // The name of the axis that the dialect's own variants are.
 constexpr std::string_view kVariantAxis = "variant";
@@ -166,8 +175,7 @@ void read_rules(const toml::key& key, const toml::node& node, KernelManifest& ke
           rule.reason = reason->get();
         }
       } else {
-        errors.fail(name.source(), fmt::format("unknown key '{}'; a rule has 'when'{} and 'reason'",
-                                               name.str(), excludes ? "" : ", 'then'"));
+        unknown_key(name, fmt::format("[[kernel.{}]]", key.str()), rule_keys(excludes), errors);
       }
     }
     for (const char* needed : {"when", "then", "reason"}) {
@@ -209,10 +217,7 @@ void read_needs(const toml::node& node, KernelManifest& kernel, ManifestErrors& 
           }
         }
       } else {
-        errors.fail(
-            name.source(),
-            fmt::format("unknown key '{}'; an entry of 'needs' has 'capabilities' and 'when'",
-                        name.str()));
+        unknown_key(name, "[[kernel.needs]]", kNeedsKeys, errors);
       }
     }
     if (!table.contains("capabilities")) {

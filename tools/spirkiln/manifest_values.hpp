@@ -4,11 +4,13 @@
 
 #include <toml++/toml.h>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "manifest.hpp"
 #include "manifest_errors.hpp"
 
 namespace spirkiln::gen {
@@ -25,5 +27,12 @@ bool check_macro(const toml::key& key, ManifestErrors& errors);
 void read_names(const toml::key& key, const toml::node& node,
                 std::span<const std::string_view> known, std::vector<std::string>& out,
                 ManifestErrors& errors);
+
+// A number of bytes, or "40 KB": B, KB, MB are thousands of each other, KiB and MiB 1024.
+std::optional<Budget> read_budget(const toml::node& node, ManifestErrors& errors);
+
+// Says what a key that is not among `known` may have meant. `place` is what has such keys.
+void unknown_key(const toml::key& key, std::string_view place,
+                 std::span<const std::string_view> known, ManifestErrors& errors);
 
 }  // namespace spirkiln::gen

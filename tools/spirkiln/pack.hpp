@@ -15,6 +15,8 @@ namespace spirkiln::gen {
 struct PackKernel {
   std::string name;
   std::uint32_t source_hash = 0;
+  // The specialization constants that the manifest names, with their ids; sorted by name.
+  std::vector<std::pair<std::string, std::uint32_t>> constants;
   std::vector<Variant> variants;                   // best first
   std::vector<std::shared_ptr<const Blob>> blobs;  // one a variant; equal ones may be shared
 };

@@ -38,60 +38,12 @@ Bytes bytes_of_blob(const Table& table, std::uint32_t blob) {
   return {0, 1, 0, b.bytes, packed_part(table, b)};
 }
 
-void add_kernels(const Table& table, SizeReport& out) {
-  std::set<std::uint32_t> seen;
-  for (const auto& kernel : table.kernels()) {
-    Bytes bytes;
-    for (const auto& v : table.variants_of(kernel)) {
-      ++bytes.variants;
-      bytes.raw += table.blobs()[v.blob].bytes;
-      if (seen.insert(v.blob).second) bytes += bytes_of_blob(table, v.blob);
-    }
-    out.all += bytes;
-    out.kernels.push_back({std::string(table.string(kernel.name)), bytes});
-  }
-  std::stable_sort(out.kernels.begin(), out.kernels.end(),
-                   [](const auto& a, const auto& b) { return a.bytes.packed > b.bytes.packed; });
-}
-
 // Values of one axis in the order in which variants bring them, and the blobs of each.
 struct AxisUse {
   std::vector<std::string> order;
   std::map<std::string, std::set<std::uint32_t>> blobs;
   std::map<std::string, Bytes> bytes;
 };
-
-void add_axes(const Table& table, SizeReport& out) {
-  std::vector<std::string> axes = {"storage", "arithmetic", "resource", "int8"};
-  std::map<std::string, AxisUse> uses;
-  for (const auto& v : table.variants()) {
-    for (const auto& [axis, value] : point_of(table, v)) {
-      if (!uses.contains(axis) && std::find(axes.begin(), axes.end(), axis) == axes.end()) {
-        axes.push_back(axis);
-      }
-      AxisUse& use = uses[axis];
-      if (!use.blobs.contains(value)) use.order.push_back(value);
-      Bytes& bytes = use.bytes[value];
-      ++bytes.variants;
-      bytes.raw += table.blobs()[v.blob].bytes;
-      if (use.blobs[value].insert(v.blob).second) bytes += bytes_of_blob(table, v.blob);
-    }
-  }
-  for (const std::string& axis : axes) {
-    const AxisUse& use = uses[axis];
-    if (use.order.size() < 2) continue;  // it costs nothing
-    for (const std::string& value : use.order) {
-      AxisBytes entry{axis, value, use.bytes.at(value), {}};
-      for (const std::uint32_t blob : use.blobs.at(value)) {
-        const bool shared = std::any_of(use.blobs.begin(), use.blobs.end(), [&](const auto& other) {
-          return other.first != value && other.second.contains(blob);
-        });
-        if (!shared) entry.exclusive += bytes_of_blob(table, blob);
-      }
-      out.axes.push_back(std::move(entry));
-    }
-  }
-}
 
 void add_duplicates(const Table& table, SizeReport& out) {
   std::map<std::uint32_t, std::vector<std::string>> by_blob;
@@ -180,6 +132,56 @@ Bytes& Bytes::operator+=(const Bytes& other) {
   return *this;
 }
 
+std::vector<KernelBytes> kernel_bytes(const Table& table) {
+  std::vector<KernelBytes> out;
+  std::set<std::uint32_t> seen;
+  for (const auto& kernel : table.kernels()) {
+    Bytes bytes;
+    for (const auto& v : table.variants_of(kernel)) {
+      ++bytes.variants;
+      bytes.raw += table.blobs()[v.blob].bytes;
+      if (seen.insert(v.blob).second) bytes += bytes_of_blob(table, v.blob);
+    }
+    out.push_back({std::string(table.string(kernel.name)), bytes});
+  }
+  return out;
+}
+
+std::vector<AxisBytes> axis_bytes(const Table& table,
+                                  std::span<const table::VariantEntry> variants) {
+  std::vector<AxisBytes> out;
+  std::vector<std::string> axes = {"storage", "arithmetic", "resource", "int8"};
+  std::map<std::string, AxisUse> uses;
+  for (const auto& v : variants) {
+    for (const auto& [axis, value] : point_of(table, v)) {
+      if (!uses.contains(axis) && std::find(axes.begin(), axes.end(), axis) == axes.end()) {
+        axes.push_back(axis);
+      }
+      AxisUse& use = uses[axis];
+      if (!use.blobs.contains(value)) use.order.push_back(value);
+      Bytes& bytes = use.bytes[value];
+      ++bytes.variants;
+      bytes.raw += table.blobs()[v.blob].bytes;
+      if (use.blobs[value].insert(v.blob).second) bytes += bytes_of_blob(table, v.blob);
+    }
+  }
+  for (const std::string& axis : axes) {
+    const AxisUse& use = uses[axis];
+    if (use.order.size() < 2) continue;  // it costs nothing
+    for (const std::string& value : use.order) {
+      AxisBytes entry{axis, value, use.bytes.at(value), {}};
+      for (const std::uint32_t blob : use.blobs.at(value)) {
+        const bool shared = std::any_of(use.blobs.begin(), use.blobs.end(), [&](const auto& other) {
+          return other.first != value && other.second.contains(blob);
+        });
+        if (!shared) entry.exclusive += bytes_of_blob(table, blob);
+      }
+      out.push_back(std::move(entry));
+    }
+  }
+  return out;
+}
+
 Result<SizeReport> size_report(const Table& table) {
   SizeReport out;
   out.table = table.name();
@@ -188,8 +190,11 @@ Result<SizeReport> size_report(const Table& table) {
   out.index_bytes = table.header().index.packed_bytes;
   out.dictionary_bytes = table.header().dictionary.packed_bytes;
   for (const auto& frame : table.frames()) out.frame_bytes += frame.packed_bytes;
-  add_kernels(table, out);
-  add_axes(table, out);
+  out.kernels = kernel_bytes(table);
+  for (const KernelBytes& kernel : out.kernels) out.all += kernel.bytes;
+  std::stable_sort(out.kernels.begin(), out.kernels.end(),
+                   [](const auto& a, const auto& b) { return a.bytes.packed > b.bytes.packed; });
+  out.axes = axis_bytes(table, table.variants());
   add_duplicates(table, out);
   if (const Status s = add_constants(table, out); !s.ok()) return s.error();
   return out;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,13 @@ struct SizeReport {
   std::vector<ConstantAxis> constants;
   std::vector<std::string> ids_kept;  // variants whose modules are stored as words
 };
+
+// By kernel, in the table's order.
+std::vector<KernelBytes> kernel_bytes(const Table& table);
+
+// Of those variants, by value of each axis that has more than one.
+std::vector<AxisBytes> axis_bytes(const Table& table,
+                                  std::span<const table::VariantEntry> variants);
 
 // Decodes every module. Errors: kCorrupt.
 Result<SizeReport> size_report(const Table& table);

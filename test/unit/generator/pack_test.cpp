@@ -35,7 +35,7 @@ std::shared_ptr<const gen::Blob> blob(std::uint32_t seed) {
 
 gen::PackKernel kernel(const std::string& name,
                        std::vector<std::shared_ptr<const gen::Blob>> blobs) {
-  gen::PackKernel k{name, 77, {}, std::move(blobs)};
+  gen::PackKernel k{name, 77, {}, {}, std::move(blobs)};
   for (std::size_t i = 0; i < k.blobs.size(); ++i) {
     gen::Variant v;
     v.name = name + "_" + std::to_string(i);

@@ -2,9 +2,11 @@
 // report, lock and diff: what people look at before they merge or ship a table.
 #include <fmt/format.h>
 
+#include "budgets.hpp"
 #include "commands.hpp"
 #include "console.hpp"
 #include "files.hpp"
+#include "manifest.hpp"
 #include "size_report.hpp"
 #include "table_diff.hpp"
 #include "table_lock.hpp"
@@ -15,14 +17,23 @@ namespace {
 constexpr std::uintmax_t kMaxLockBytes = 64u << 20;
 
 // What is over its limit, as lines of errors.
-std::string over_budget(const ReportArguments& arguments, const SizeReport& report) {
+Result<std::string> over_limits(const ReportArguments& arguments, const Table& table) {
   std::string out;
-  if (arguments.budget && report.file_bytes > *arguments.budget) {
-    out += fmt::format("{}: error: the table has {} bytes, {} more than its budget of {}\n",
-                       arguments.table, report.file_bytes, report.file_bytes - *arguments.budget,
-                       *arguments.budget);
+  const std::uint64_t bytes = table.header().total_bytes;
+  if (arguments.budget && bytes > *arguments.budget) {
+    out += fmt::format("{}: error: the table has {} bytes, {} more than its budget of {}",
+                       shown(arguments.table), bytes, bytes - *arguments.budget, *arguments.budget);
   }
-  return out;
+  if (arguments.manifests.empty()) return out;
+  SourceStore sources;
+  const auto manifests = load_manifests(arguments.manifests, sources);
+  if (!manifests.ok()) return manifests.error();
+  if (std::string missing = missing_from(table, *manifests); !missing.empty()) {
+    return Error{ErrorCode::kInvalidArgument, std::move(missing)};
+  }
+  const std::string over = over_budget(table, *manifests);
+  if (!out.empty() && !over.empty()) out += '\n';
+  return out + over;
 }
 
 }  // namespace
@@ -30,6 +41,8 @@ std::string over_budget(const ReportArguments& arguments, const SizeReport& repo
 int run_report(const ReportArguments& arguments) {
   const auto table = open_table_file(arguments.table);
   if (!table.ok()) return fail(table.error());
+  const auto over = over_limits(arguments, *table);
+  if (!over.ok()) return fail(over.error());
   const auto report = size_report(*table);
   if (!report.ok()) return fail(report.error());
   if (!arguments.html.empty()) {
@@ -40,8 +53,8 @@ int run_report(const ReportArguments& arguments) {
   const bool quiet = !arguments.html.empty() && !arguments.json;
   const int status =
       quiet ? 0 : write_stdout(arguments.json ? report_json(*report) : report_text(*report));
-  if (const std::string over = over_budget(arguments, *report); !over.empty()) {
-    print_message(Severity::kError, over.substr(0, over.size() - 1));
+  if (!over->empty()) {
+    print_message(Severity::kError, *over);
     return 1;
   }
   return status;
