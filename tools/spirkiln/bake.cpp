@@ -7,6 +7,7 @@
 #include <set>
 #include <system_error>
 
+#include "budgets.hpp"
 #include "compile_phase.hpp"
 #include "depfile.hpp"
 #include "kernel_compiler.hpp"
@@ -47,7 +48,7 @@ std::string settings_line(const BakeOptions& options) {
                                 options.out_dir.string(), static_cast<int>(options.embed),
                                 options.depfile ? options.depfile->string() : "",
                                 options.glsl ? options.glsl->string() : "");
-  all += options.kernel + "\n";
+  all += options.kernel + (options.debug ? "\ndebug\n" : "\n");
   if (options.second) all += second_folder_state(*options.second);
   for (const fs::path& folder : options.include_folders) all += folder.string() + "\n";
   for (const fs::path& input : options.inputs) all += input.string() + "\n";
@@ -135,6 +136,15 @@ Result<Batch> make_batch(const SourceOptions& options, const std::string& name, 
   return Batch{std::move(compiled).value(), std::move(linked).value()};
 }
 
+Status check_budgets(const Batch& batch) {
+  const auto table = table_of(batch.linked.table);
+  if (!table.ok()) return table.error();
+  std::string over = over_budget(*table, batch.compiled.manifests);
+  if (over.empty()) return Ok{};
+  return Error{ErrorCode::kUnsupported,
+               over + "\nspirkiln: error: over budget; nothing was written"};
+}
+
 // Storage and arithmetic are two axes; one of their points never becomes a variant.
 bool has_forbidden_form(const KernelManifest& kernel) {
   const auto& names = kernel.variants;
@@ -197,6 +207,7 @@ Result<BakeStats> bake(const BakeOptions& options, const MessageCallback& messag
       for (const Point& point : points_of(*batch, k)) message(Severity::kInfo, point_text(point));
     }
   }
+  if (const Status status = check_budgets(*batch); !status.ok()) return status.error();
   const Status written = write_all(options, batch->linked, batch->compiled.stats.by_second != 0,
                                    sources.opened(), settings);
   if (!written.ok()) return written.error();

@@ -14,6 +14,7 @@
 #include "kernel_compiler.hpp"
 #include "parallel.hpp"
 #include "raw_access.hpp"
+#include "unread_axes.hpp"
 #include "word_errors.hpp"
 
 namespace spirkiln::gen {
@@ -88,18 +89,17 @@ Result<std::shared_ptr<const SecondCompiler>> assign(
   return second;
 }
 
-CompileRequest request_of(const BakeKernel& kernel, const BakeJob& job, const std::string& name) {
-  return {job.text,
-          name,
-          kernel.manifest->optimise,
-          kernel.manifest->target,
-          job.second,
-          kernel.manifest->optimise_required};
+CompileRequest request_of(const BakeKernel& kernel, const BakeJob& job, const std::string& name,
+                          bool debug) {
+  const KernelManifest& manifest = *kernel.manifest;
+  return {job.text,   name,  manifest.optimise,         manifest.target,
+          job.second, debug, manifest.optimise_required};
 }
 
 // One compilation a distinct text; every job with that text takes its result.
 void compile_jobs(const std::vector<BakeKernel>& kernels, std::vector<BakeJob>& jobs,
-                  unsigned threads, const Cache& cache, SourceStore& sources, BakeStats& stats) {
+                  unsigned threads, bool debug, const Cache& cache, SourceStore& sources,
+                  BakeStats& stats) {
   std::map<std::string, std::vector<std::size_t>> by_key;
   std::vector<std::size_t> first;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -117,7 +117,7 @@ void compile_jobs(const std::vector<BakeKernel>& kernels, std::vector<BakeJob>& 
     const BakeJob& job = jobs[first[i]];
     const BakeKernel& kernel = kernels[job.kernel];
     const std::string name = kernel.source->path.string();
-    outcomes[i] = compile_kernel(request_of(kernel, job, name), job.key, cache, sources);
+    outcomes[i] = compile_kernel(request_of(kernel, job, name, debug), job.key, cache, sources);
   });
   stats.texts = first.size();
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -136,12 +136,30 @@ void compile_jobs(const std::vector<BakeKernel>& kernels, std::vector<BakeJob>& 
   }
 }
 
+// Of kernels that are right: of others not all includes are known.
+void warn_of_unread_axes(const std::vector<BakeKernel>& kernels, const std::vector<BakeJob>& jobs,
+                         const MessageCallback& message) {
+  std::vector<std::set<std::shared_ptr<const SourceFile>>> files(kernels.size());
+  std::vector<bool> wrong(kernels.size(), false);
+  for (const BakeJob& job : jobs) {
+    files[job.kernel].insert(job.files.begin(), job.files.end());
+    if (!job.ok && job.left_out.empty()) wrong[job.kernel] = true;
+  }
+  for (std::size_t k = 0; k < kernels.size(); ++k) {
+    if (wrong[k]) continue;
+    for (const Diagnostic& d :
+         unread_axes(*kernels[k].manifest, {files[k].begin(), files[k].end()})) {
+      message(d.severity, to_string(d));
+    }
+  }
+}
+
 }  // namespace
 
-Result<std::vector<BakeJob>> compile_all(const std::vector<BakeKernel>& kernels, unsigned threads,
-                                         const Cache& cache,
-                                         const std::optional<std::filesystem::path>& second,
-                                         SourceStore& sources, BakeStats& stats) {
+Result<std::vector<BakeJob>> compile_all(const std::vector<BakeKernel>& kernels,
+                                         const SourceOptions& options, unsigned threads,
+                                         const Cache& cache, SourceStore& sources,
+                                         BakeStats& stats) {
   std::vector<BakeJob> jobs;
   for (std::size_t k = 0; k < kernels.size(); ++k) {
     for (std::size_t v = 0; v < kernels[k].expansion.variants.size(); ++v) {
@@ -152,14 +170,15 @@ Result<std::vector<BakeJob>> compile_all(const std::vector<BakeKernel>& kernels,
   }
   parallel_for(jobs.size(), threads,
                [&](std::size_t i) { preprocess_job(kernels[jobs[i].kernel], jobs[i], sources); });
-  const auto opened = assign(kernels, jobs, second, sources);
+  const auto opened = assign(kernels, jobs, options.second, sources);
   if (!opened.ok()) return opened.error();
   parallel_for(jobs.size(), threads, [&](std::size_t i) {
     if (!jobs[i].ok) return;
     const BakeKernel& kernel = kernels[jobs[i].kernel];
-    jobs[i].key = compile_key(request_of(kernel, jobs[i], kernel.source->path.string()));
+    jobs[i].key =
+        compile_key(request_of(kernel, jobs[i], kernel.source->path.string(), options.debug));
   });
-  compile_jobs(kernels, jobs, threads, cache, sources, stats);
+  compile_jobs(kernels, jobs, threads, options.debug, cache, sources, stats);
   parallel_for(jobs.size(), threads, [&](std::size_t i) {
     name_written_words(jobs[i].diagnostics, jobs[i].files, kernels[jobs[i].kernel].dialect,
                        sources);
@@ -177,6 +196,7 @@ Result<std::vector<BakeJob>> compile_all(const std::vector<BakeKernel>& kernels,
 
 std::size_t report(const std::vector<BakeKernel>& kernels, const std::vector<BakeJob>& jobs,
                    const MessageCallback& message) {
+  if (message) warn_of_unread_axes(kernels, jobs, message);
   DiagnosticGroups groups;
   std::set<std::size_t> failed;
   for (const BakeJob& job : jobs) {

@@ -30,11 +30,11 @@ struct BakeJob {
 };
 
 // In the order of the kernels and their variants. Counts texts, hits and compilations. Errors: a
-// second compiler that is needed and does not work (`second` is its folder).
-Result<std::vector<BakeJob>> compile_all(const std::vector<BakeKernel>& kernels, unsigned threads,
-                                         const Cache& cache,
-                                         const std::optional<std::filesystem::path>& second,
-                                         SourceStore& sources, BakeStats& stats);
+// second compiler that is needed and does not work.
+Result<std::vector<BakeJob>> compile_all(const std::vector<BakeKernel>& kernels,
+                                         const SourceOptions& options, unsigned threads,
+                                         const Cache& cache, SourceStore& sources,
+                                         BakeStats& stats);
 
 // Says what the compiler said, once for all variants that share it. Returns the number of kernels
 // with an error.

@@ -53,6 +53,8 @@ std::optional<fs::path> find_glsl_folder(const fs::path& manifest) {
     const fs::path installed = self.parent_path().parent_path() / "share" / "spirkiln" / "glsl";
     if (has_dialect(installed)) return installed;
   }
+  const fs::path built = SPIRKILN_GLSL_FOLDER;
+  if (has_dialect(built)) return built;
   return std::nullopt;
 }
 

@@ -27,8 +27,9 @@ Result<std::vector<BakeKernel>> load_kernels(const SourceOptions& options,
                                              std::vector<Manifest>& manifests,
                                              SourceStore& sources);
 
-// The folder `glsl` that belongs to a manifest: the nearest one with dialect/dialect.glsl in it or
-// in a folder above, else the installed one.
-std::optional<std::filesystem::path> find_glsl_folder(const std::filesystem::path& manifest);
+// The folder `glsl` that belongs to a manifest or a kernel: the nearest one with
+// dialect/dialect.glsl in it or in a folder above, else the installed one, else that of the sources
+// which this library was built from.
+std::optional<std::filesystem::path> find_glsl_folder(const std::filesystem::path& file);
 
 }  // namespace spirkiln::gen

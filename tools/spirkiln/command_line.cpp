@@ -7,10 +7,14 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "cli_helpers.hpp"
 #include "commands/commands.hpp"
+#include "files.hpp"
 #include "kernel_compiler.hpp"
+#include "nearest_name.hpp"
 
 namespace spirkiln::gen {
 namespace {
@@ -20,10 +24,53 @@ struct Command {
   std::function<int()> run;
 };
 
+constexpr const char* kDebugText =
+    "Modules keep names, lines and the names of files as they were given; larger";
+
+// Of the program's help all of them, of a command's its own.
+using Example = std::string;
+const Example kBakeExample =
+    "  spirkiln bake variants/kernels --name ocr --out-dir build/variants\n";
+const Example kCompileExample = "  spirkiln compile blur.toml -o blur.spko --depfile blur.spko.d\n";
+const Example kLinkExample =
+    "  spirkiln link blur.spko scale.spko --name filters --out-dir build\n";
+const Example kListExample =
+    "  spirkiln list build/variants/ocr_table.bin\n"
+    "  spirkiln list --explain variants/kernels\n";
+const Example kAxesExample = "  spirkiln axes glsl/kernels/gemm_nc.comp\n";
+const Example kDumpExample =
+    "  spirkiln dump build/variants/ocr_table.bin gemm_nc_fp16s --glsl\n"
+    "  spirkiln dump variants/kernels gemm_nc_fp16s --command\n";
+const Example kReportExample = "  spirkiln report build/variants/ocr_table.bin --html sizes.html\n";
+const Example kLockExample =
+    "  spirkiln lock build/variants/ocr_table.bin --check variants/ocr.lock\n";
+const Example kDiffExample =
+    "  spirkiln diff old/ocr_table.bin build/variants/ocr_table.bin --asm\n";
+const Example kSpirvExample = "  spirkiln spirv kernel.comp --variant fp16sa -o kernel.spv\n";
+
+CLI::App& add_command(CLI::App& app, const char* name, const char* text, const Example& example) {
+  CLI::App& command = *app.add_subcommand(name, text);
+  command.footer("Example:\n" + example);
+  return command;
+}
+
+// A first word that is neither a command nor an option: what it may have meant.
+std::optional<std::string> unknown_command(const CLI::App& app,
+                                           const std::vector<std::string>& words) {
+  if (words.empty() || words.front().starts_with('-')) return std::nullopt;
+  std::vector<std::string_view> names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    if (command->get_name() == words.front()) return std::nullopt;
+    names.push_back(command->get_name());
+  }
+  return fmt::format("there is no command '{}'; the nearest is '{}'", shown(words.front()),
+                     nearest_name(words.front(), names));
+}
+
 void add_time_limit(CLI::App& command, unsigned& seconds) {
   command
       .add_option("--time-limit", seconds,
-                  "Seconds after which a variant that still compiles is given up")
+                  "Seconds of processor time after which a variant that still compiles is given up")
       ->check(CLI::Range(1u, 86400u))
       ->capture_default_str();
 }
@@ -85,7 +132,7 @@ void add_stats_options(CLI::App& command, StatsArguments& arguments) {
 
 Command add_bake(CLI::App& app) {
   const auto arguments = std::make_shared<BakeArguments>();
-  CLI::App& command = *app.add_subcommand("bake", "Compile manifests into a table");
+  CLI::App& command = add_command(app, "bake", "Compile manifests into a table", kBakeExample);
   command.add_option("manifests", arguments->options.inputs, "Manifests, or folders of them")
       ->required()
       ->check(tool::not_empty())
@@ -94,6 +141,7 @@ Command add_bake(CLI::App& app) {
   add_jobs(command, arguments->options.jobs, "Threads (default: all processors)");
   add_depfile(command, arguments->depfile);
   add_source_options(command, arguments->source);
+  command.add_flag("--debug", arguments->options.debug, kDebugText);
   command.add_flag("--explain", arguments->options.explain,
                    "Say which variants were kept, pruned by a rule or merged");
   add_stats_options(command, arguments->stats);
@@ -102,8 +150,8 @@ Command add_bake(CLI::App& app) {
 
 Command add_compile(CLI::App& app) {
   const auto arguments = std::make_shared<CompileArguments>();
-  CLI::App& command =
-      *app.add_subcommand("compile", "Compile a manifest's kernels into an object, for 'link'");
+  CLI::App& command = add_command(
+      app, "compile", "Compile a manifest's kernels into an object, for 'link'", kCompileExample);
   command.add_option("manifest", arguments->manifest, "The manifest")
       ->required()
       ->check(tool::not_empty())
@@ -116,6 +164,7 @@ Command add_compile(CLI::App& app) {
   add_depfile(command, arguments->depfile);
   add_jobs(command, arguments->options.jobs, "Threads (default: 1)");
   add_source_options(command, arguments->source);
+  command.add_flag("--debug", arguments->options.debug, kDebugText);
   add_stats_options(command, arguments->stats);
   return {&command, [arguments] { return run_compile(*arguments); }};
 }
@@ -123,7 +172,7 @@ Command add_compile(CLI::App& app) {
 Command add_link(CLI::App& app) {
   const auto arguments = std::make_shared<LinkArguments>();
   CLI::App& command =
-      *app.add_subcommand("link", "Make a table of the objects that 'compile' wrote");
+      add_command(app, "link", "Make a table of the objects that 'compile' wrote", kLinkExample);
   command.add_option("objects", arguments->options.objects, "Objects, in any order")
       ->required()
       ->check(tool::not_empty())
@@ -137,8 +186,8 @@ Command add_link(CLI::App& app) {
 
 Command add_list(CLI::App& app) {
   const auto arguments = std::make_shared<ListArguments>();
-  CLI::App& command =
-      *app.add_subcommand("list", "Show what is in a table, or what becomes of manifests");
+  CLI::App& command = add_command(
+      app, "list", "Show what is in a table, or what becomes of manifests", kListExample);
   command
       .add_option("table", arguments->inputs,
                   "A NAME_table.bin; with --explain, manifests or folders of them")
@@ -158,7 +207,7 @@ Command add_list(CLI::App& app) {
 Command add_axes(CLI::App& app) {
   const auto arguments = std::make_shared<AxesArguments>();
   CLI::App& command =
-      *app.add_subcommand("axes", "Show which macros about the device kernels test");
+      add_command(app, "axes", "Show which macros about the device kernels test", kAxesExample);
   command.add_option("kernels", arguments->kernels, "Kernels")
       ->required()
       ->check(tool::not_empty());
@@ -170,28 +219,46 @@ Command add_axes(CLI::App& app) {
 
 Command add_dump(CLI::App& app) {
   const auto arguments = std::make_shared<DumpArguments>();
-  CLI::App& command = *app.add_subcommand("dump", "Show one variant (default: --asm)");
-  command.add_option("table", arguments->table, "A NAME_table.bin")
+  CLI::App& command = add_command(app, "dump", "Show one variant (default: --asm)", kDumpExample);
+  command
+      .add_option("input", arguments->input,
+                  "A NAME_table.bin; or a manifest or a folder of them, out of which the variant "
+                  "is compiled")
       ->required()
-      ->check(tool::not_empty());
+      ->check(tool::not_empty())
+      ->type_name("TABLE_OR_MANIFEST");
   command.add_option("variant", arguments->variant, "Its name, as 'list' prints it")->required();
   auto* form = command.add_option_group("form");
+  form->add_flag("--expanded", arguments->as_expanded,
+                 "Of a manifest: GLSL with the variant's macros, the dialect and all includes in "
+                 "place");
+  form->add_flag("--preprocessed", arguments->as_preprocessed,
+                 "Of a manifest: GLSL without macros, as the compiler gets it");
+  form->add_flag("--command", arguments->as_command,
+                 "Of a manifest: the command line that makes the same module by 'spirv'");
   form->add_option("--spirv", arguments->spirv,
                    "Write the words to a file, or - for standard output")
       ->check(tool::not_empty());
   form->add_flag("--asm", arguments->as_asm, "SPIR-V assembly");
   form->add_flag("--glsl", arguments->as_glsl, "GLSL, by SPIRV-Cross");
+  form->add_flag("--essl", arguments->as_essl, "GLSL ES 3.10, by SPIRV-Cross");
   form->add_flag("--msl", arguments->as_msl, "Metal's language, by SPIRV-Cross");
   form->add_flag("--hlsl", arguments->as_hlsl, "HLSL, by SPIRV-Cross");
   form->add_flag("--reflect", arguments->as_reflection, "Bindings, constants and needs, as JSON");
   form->require_option(0, 1);
-  add_glslc(command, arguments->glslc);
+  command.add_flag("--debug", arguments->debug,
+                   "Of a manifest: with names, lines and the names of files");
+  add_cache_options(command, arguments->source.cache);
+  command.add_option("--glsl-dir", arguments->source.glsl, "--glsl of bake");
+  add_include_folders(command, arguments->source.folders);
+  add_glslc(command, arguments->source.glslc);
+  add_time_limit(command, arguments->source.time_limit);
   return {&command, [arguments] { return run_dump(*arguments); }};
 }
 
 Command add_spirv(CLI::App& app) {
   const auto arguments = std::make_shared<SpirvArguments>();
-  CLI::App& command = *app.add_subcommand("spirv", "Compile one kernel in one variant");
+  CLI::App& command = add_command(app, "spirv", "Compile one kernel in one variant", kSpirvExample);
   command.add_option("file", arguments->file, "The kernel")->required()->check(tool::not_empty());
   command
       .add_option("--variant", arguments->variant,
@@ -217,6 +284,10 @@ Command add_spirv(CLI::App& app) {
                   "NAME or NAME=VALUE: the kernel's own macros, NCNN_* switches, ncnn_* device "
                   "values")
       ->allow_extra_args(false);
+  command.add_option("--acc", arguments->acc, "What acp is, as the axis acc says: float or afp")
+      ->check(CLI::IsMember({"float", "afp"}))
+      ->capture_default_str();
+  command.add_flag("--debug", arguments->debug, kDebugText);
   add_include_folders(command, arguments->folders);
   command.add_option("--optimise", arguments->optimise, "none, performance or size")
       ->check(CLI::IsMember({"none", "performance", "size"}))
@@ -229,11 +300,18 @@ Command add_spirv(CLI::App& app) {
 
 Command add_report(CLI::App& app) {
   const auto arguments = std::make_shared<ReportArguments>();
-  CLI::App& command = *app.add_subcommand(
-      "report", "Show where a table's bytes are, by kernel and by axis, and what would save some");
+  CLI::App& command =
+      add_command(app, "report",
+                  "Show where a table's bytes are, by kernel and by axis, and what would save some",
+                  kReportExample);
   command.add_option("table", arguments->table, "A NAME_table.bin")
       ->required()
       ->check(tool::not_empty());
+  command
+      .add_option("manifests", arguments->manifests,
+                  "Manifests, or folders of them, whose budgets the table has to keep")
+      ->check(tool::not_empty())
+      ->type_name("MANIFEST_OR_FOLDER...");
   command.add_option("--html", arguments->html, "Write a page with charts to this file instead")
       ->check(tool::not_empty());
   command.add_option("--budget", arguments->budget, "Fail when the file has more bytes")
@@ -244,8 +322,10 @@ Command add_report(CLI::App& app) {
 
 Command add_lock(CLI::App& app) {
   const auto arguments = std::make_shared<LockArguments>();
-  CLI::App& command = *app.add_subcommand(
-      "lock", "Write down what each variant of a table is and needs, or check that it still does");
+  CLI::App& command = add_command(
+      app, "lock",
+      "Write down what each variant of a table is and needs, or check that it still does",
+      kLockExample);
   command.add_option("table", arguments->table, "A NAME_table.bin")
       ->required()
       ->check(tool::not_empty());
@@ -262,8 +342,9 @@ Command add_lock(CLI::App& app) {
 
 Command add_diff(CLI::App& app) {
   const auto arguments = std::make_shared<DiffArguments>();
-  CLI::App& command = *app.add_subcommand(
-      "diff", "Compare two tables; as diff(1), exit status 1 says that they differ");
+  CLI::App& command = add_command(
+      app, "diff", "Compare two tables; as diff(1), exit status 1 says that they differ",
+      kDiffExample);
   command.add_option("before", arguments->before, "A NAME_table.bin")
       ->required()
       ->check(tool::not_empty());
@@ -282,17 +363,9 @@ int run_command_line(const std::vector<std::string>& words) {
   app.require_subcommand(1);
   app.footer(
       "Any argument may be @FILE, which stands for the arguments in that file.\n"
-      "Examples:\n"
-      "  spirkiln bake variants/kernels --name ocr --out-dir build/variants\n"
-      "  spirkiln compile blur.toml -o blur.spko --depfile blur.spko.d\n"
-      "  spirkiln link blur.spko scale.spko --name filters --out-dir build\n"
-      "  spirkiln list build/variants/ocr_table.bin\n"
-      "  spirkiln list --explain variants/kernels\n"
-      "  spirkiln dump build/variants/ocr_table.bin gemm_nc_fp16s --glsl\n"
-      "  spirkiln report build/variants/ocr_table.bin --html sizes.html\n"
-      "  spirkiln lock build/variants/ocr_table.bin --check variants/ocr.lock\n"
-      "  spirkiln diff old/ocr_table.bin build/variants/ocr_table.bin --asm\n"
-      "  spirkiln spirv kernel.comp --variant fp16sa -o kernel.spv\n"
+      "Examples:\n" +
+      kBakeExample + kCompileExample + kLinkExample + kListExample + kDumpExample + kReportExample +
+      kLockExample + kDiffExample + kSpirvExample +
       "  spirkiln model --help\n"
       "  spirkiln check --help");
   const Command commands[] = {add_bake(app), add_compile(app), add_link(app), add_spirv(app),
@@ -302,6 +375,10 @@ int run_command_line(const std::vector<std::string>& words) {
   app.add_subcommand("model", "Pack an ONNX model (starts the program spirkiln-model)");
   app.add_subcommand("check",
                      "Check that graphs may run on devices (starts the program spirkiln-check)");
+  if (const auto mistake = unknown_command(app, words)) {
+    fmt::print(stderr, "spirkiln: error: {}\nTry 'spirkiln --help'.\n", *mistake);
+    return 2;
+  }
   try {
     app.parse(
         std::vector<std::string>(words.rbegin(), words.rend()));  // CLI11 takes the last first

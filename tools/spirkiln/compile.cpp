@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "bake_load.hpp"
 #include "source_compiler.hpp"
 
 namespace spirkiln {
@@ -59,7 +60,7 @@ int compile_in(gen::SourceStore& sources, std::shared_ptr<const gen::SourceFile>
   }
   gen::SourceRequest request = request_for(option, std::move(form));
   request.source = std::move(source);
-  const auto glsl = gen::find_dialect_for(request.source->path);
+  const auto glsl = gen::find_glsl_folder(request.source->path);
   if (!glsl) {
     say(option, fmt::format("{}: error: the dialect's folder 'glsl' was not found", option.name));
     return -1;
@@ -145,7 +146,7 @@ int compile_spirv_module(int shader_type_index, const Option& option,
                               shader_type_index, LayerShaderType::count - 1));
       return -1;
     }
-    const auto glsl = gen::find_dialect_for(option.name);
+    const auto glsl = gen::find_glsl_folder(option.name);
     gen::SourceStore sources;
     const std::string file = fmt::format("{}.comp", kBuiltins[shader_type_index]);
     auto source = sources.load((glsl ? *glsl : fs::path("glsl")) / "builtin" / file);

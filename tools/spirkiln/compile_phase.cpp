@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "constant_check.hpp"
+#include "nearest_name.hpp"
 #include "parallel.hpp"
 
 namespace spirkiln::gen {
@@ -24,12 +28,60 @@ Status choose(const std::string& name, std::vector<Manifest>& manifests) {
                            manifests.front().path.string(), fmt::join(names, ", "))};
 }
 
+// Leaves the variant alone in the kernels.
+Status choose_variant(const std::string& name, std::vector<BakeKernel>& kernels) {
+  std::vector<std::string_view> names;
+  for (const BakeKernel& kernel : kernels) {
+    for (const Variant& v : kernel.expansion.variants) names.push_back(v.name);
+    for (const Pruned& pruned : kernel.expansion.pruned) {
+      if (pruned.variant != name) continue;
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("there is no variant '{}': it is pruned by {}", name, pruned.rule)};
+    }
+  }
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("no variant '{}'; the nearest is '{}', and 'spirkiln list --explain' "
+                             "names all",
+                             shown(name), nearest_name(name, names))};
+  }
+  for (BakeKernel& kernel : kernels) {
+    std::erase_if(kernel.expansion.variants, [&](const Variant& v) { return v.name != name; });
+  }
+  std::erase_if(kernels,
+                [](const BakeKernel& kernel) { return kernel.expansion.variants.empty(); });
+  return Ok{};
+}
+
+std::vector<VariantModule> modules_of(const CompiledKernels& compiled, std::size_t kernel) {
+  std::vector<VariantModule> modules;
+  const auto& variants = compiled.kernels[kernel].expansion.variants;
+  for (const BakeJob& job : compiled.jobs) {
+    if (job.kernel == kernel) modules.push_back({&variants[job.variant], job.blob.get()});
+  }
+  return modules;
+}
+
+// Of all kernels, as lines of errors.
+std::string check_all_constants(const CompiledKernels& compiled) {
+  std::string errors;
+  for (std::size_t k = 0; k < compiled.kernels.size(); ++k) {
+    for (const Diagnostic& d :
+         check_constants(*compiled.kernels[k].manifest, modules_of(compiled, k))) {
+      if (!errors.empty()) errors += '\n';
+      errors += to_string(d);
+    }
+  }
+  return errors;
+}
+
 std::vector<PackKernel> packing_of(const CompiledKernels& compiled) {
   std::vector<PackKernel> packing;
   for (const BakeKernel& kernel : compiled.kernels) {
     PackKernel& next = packing.emplace_back();
     next.name = kernel.manifest->name;
     next.source_hash = static_cast<std::uint32_t>(kernel.source->hash);
+    next.constants = constant_ids(*kernel.manifest, modules_of(compiled, packing.size() - 1));
   }
   for (const BakeJob& job : compiled.jobs) {
     if (job.blob == nullptr) continue;
@@ -58,18 +110,28 @@ Result<CompiledKernels> compile_kernels(const SourceOptions& options, const Cach
   auto kernels = load_kernels(options, compiled.manifests, sources);
   if (!kernels.ok()) return kernels.error();
   compiled.kernels = std::move(kernels).value();
+  if (!options.variant.empty()) {
+    if (Status status = choose_variant(options.variant, compiled.kernels); !status.ok()) {
+      return status.error();
+    }
+  }
   BakeStats& stats = compiled.stats;
   if (options.second) {
     if (Status status = check_second_folder(*options.second); !status.ok()) return status.error();
   }
-  auto jobs = compile_all(compiled.kernels, thread_count(options.jobs), cache, options.second,
-                          sources, stats);
+  auto jobs =
+      compile_all(compiled.kernels, options, thread_count(options.jobs), cache, sources, stats);
   if (!jobs.ok()) return jobs.error();
   compiled.jobs = std::move(jobs).value();
   if (const std::size_t failed = report(compiled.kernels, compiled.jobs, message); failed != 0) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("{} of {} kernels failed; nothing was written", failed,
                              compiled.kernels.size())};
+  }
+  // One variant need not have every constant.
+  std::string errors = options.variant.empty() ? check_all_constants(compiled) : std::string();
+  if (!errors.empty()) {
+    return Error{ErrorCode::kInvalidArgument, std::move(errors)};
   }
   compiled.packing = packing_of(compiled);
   stats.manifests = compiled.manifests.size();

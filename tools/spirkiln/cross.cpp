@@ -57,9 +57,10 @@ Result<std::string> cross_compile(const std::vector<std::uint32_t>& words, const
     }
     spirv_cross::CompilerGLSL compiler(words);
     auto options = compiler.get_common_options();
-    options.version = 450;
-    options.es = false;
-    options.vulkan_semantics = true;
+    const bool es = language == Language::kEssl;
+    options.version = es ? 310 : 450;
+    options.es = es;
+    options.vulkan_semantics = !es;
     compiler.set_common_options(options);
     return compiler.compile();
   } catch (const std::exception& e) {

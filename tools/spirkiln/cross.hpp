@@ -11,7 +11,7 @@
 
 namespace spirkiln::gen {
 
-enum class Language { kGlsl, kMsl, kHlsl };
+enum class Language { kGlsl, kEssl, kMsl, kHlsl };
 
 // The words are validated for `target` first, since SPIRV-Cross crashes on many that are not valid.
 // Errors: kCorrupt with the validator's reason, kUnsupported with SPIRV-Cross's.

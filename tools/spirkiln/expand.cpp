@@ -25,7 +25,8 @@ std::string lower(std::string_view s) {
 
 std::string axis_suffix(const Axis& axis, const std::string& value) {
   if (value == axis.default_value) return {};
-  const bool is_switch = axis.values.size() == 2 && value == "1" && axis.default_value == "0";
+  // However many values there are: one more must not rename the others.
+  const bool is_switch = value == "1" && axis.default_value == "0";
   std::string_view name = axis.name;
   if (axis.device) name.remove_prefix(std::string_view("ncnn_").size());
   return fmt::format("_{}{}", lower(name), is_switch ? "" : lower(value));
@@ -99,6 +100,7 @@ Result<Expansion> expand(const KernelManifest& kernel) {
         bases.push_back({base_variant(kernel.profile, form), variant});
         Variant& v = bases.back().variant;
         v.name = kernel.name;
+        v.form = form;
         if (form != "fp32") v.name += "_" + form;
         set_int8(v, int8);
       }
@@ -116,7 +118,7 @@ Result<Expansion> expand(const KernelManifest& kernel) {
         v.name += axis_suffix(axis, values[i]);
         if (axis.name == "acc") {
           acc_afp = values[i] == "afp";
-          if (acc_afp) v.macros.emplace_back("SPIRKILN_acc_afp", "1");
+          if (acc_afp) v.macros.emplace_back(kAccMacro, "1");
         } else if (!axis.device || values[i] != "0") {
           // As in ncnn, what a device has not is not defined, so that #ifdef and #if agree.
           v.macros.emplace_back(axis.name, values[i]);

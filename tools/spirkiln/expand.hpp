@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -13,8 +14,12 @@ namespace spirkiln::gen {
 
 inline constexpr std::size_t kMaxVariants = 4096;
 
+// Defined where the axis acc is afp.
+inline constexpr std::string_view kAccMacro = "SPIRKILN_acc_afp";
+
 struct Variant {
   std::string name;  // "gemm_nc_fp16sa_direct"
+  std::string form;  // as the dialect names it: "fp16sa", "image_fp16s"; empty out of an object
   table::Storage storage = table::Storage::kFp32;
   table::Arithmetic arithmetic = table::Arithmetic::kFp32;
   table::Resource resource = table::Resource::kBuffer;

@@ -107,7 +107,7 @@ FrontResult preprocess(const PreprocessInput& input, SourceStore& sources) {
 }
 
 FrontResult compile(const std::string& text, const std::string& name, const Target& target,
-                    SourceStore& sources) {
+                    SourceStore& sources, bool debug) {
   initialise();
   FrontResult result;
   glslang::TShader shader(EShLangCompute);
@@ -133,6 +133,7 @@ FrontResult compile(const std::string& text, const std::string& name, const Targ
     return result;
   }
   glslang::SpvOptions options;
+  options.generateDebugInfo = debug;
   options.disableOptimizer = true;  // our own stage runs SPIRV-Tools, with the policy of the kernel
   spv::SpvBuildLogger logger;
   glslang::GlslangToSpv(*program.getIntermediate(EShLangCompute), result.words, &logger, &options);

@@ -40,9 +40,10 @@ struct FrontResult {
 
 FrontResult preprocess(const PreprocessInput& input, SourceStore& sources);
 
-// `text` from preprocess().
+// `text` from preprocess(). With `debug` the module has lines, and the names of files as #line has
+// them.
 FrontResult compile(const std::string& text, const std::string& name, const Target& target,
-                    SourceStore& sources);
+                    SourceStore& sources, bool debug = false);
 
 using CompileFunction = std::function<FrontResult(const std::string& text, const std::string& name,
                                                   const Target& target, SourceStore& sources)>;

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "blob_codec.hpp"
-#include "canonical_ids.hpp"
+#include "finish_module.hpp"
 #include "half_repair.hpp"
 #include "spirv_tools.hpp"
 #include "work_scope.hpp"
@@ -30,11 +30,6 @@ std::shared_ptr<const Blob> decode(std::string_view entry, const Target& target)
   return whole ? blob : nullptr;
 }
 
-Diagnostic stage_error(const CompileRequest& request, std::string_view stage,
-                       const std::string& text) {
-  return {Severity::kError, request.name, 0, 0, fmt::format("{}: {}", stage, text)};
-}
-
 }  // namespace
 
 std::string tool_versions() {
@@ -53,10 +48,11 @@ std::string program_fingerprint() {
 
 std::string compile_key(const CompileRequest& request) {
   std::string bytes =
-      fmt::format("{}\n{}\n{}\n{}\n", program_fingerprint(),
+      fmt::format("{}\n{}\n{}\n{}\n{}\n", program_fingerprint(),
                   request.second != nullptr ? request.second->fingerprint() : std::string(),
-                  static_cast<int>(request.optimise), target_index(request));
+                  static_cast<int>(request.optimise), target_index(request), request.debug);
   if (!request.optimise_required) bytes += "optimise where possible\n";
+  if (request.debug) return cache_key(bytes + request.text);
   std::string_view text = request.text;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -82,43 +78,33 @@ CompileOutcome compile_kernel(const CompileRequest& request, const std::string& 
   }
   const WorkScope scope(request.name);
   const SecondCompiler* second = request.second;
-  FrontResult front =
-      compile_with_repair(request.text, request.name, target, sources, front_end(second));
+  FrontResult front = compile_with_repair(request.text, request.name, target, sources,
+                                          front_end(second, request.debug));
   outcome.diagnostics = std::move(front.diagnostics);
   if (!front.ok) return outcome;
 
-  const auto fail = [&](std::string_view stage, const std::string& text) {
-    outcome.diagnostics.push_back(stage_error(request, stage, text));
+  const auto fail = [&](std::string text) {
+    outcome.diagnostics.push_back({Severity::kError, request.name, 0, 0, std::move(text)});
     return outcome;
   };
-  auto optimised = second != nullptr ? second->optimise(front.words, request.optimise, target)
-                                     : optimise(front.words, request.optimise, target);
+  const FinishOptions options{request.optimise, request.optimise_required, request.debug};
+  auto finished = finish_module(front.words, options, target, second);
+  if (!finished.ok()) return fail(finished.error().message);
   auto blob = std::make_shared<Blob>();
-  if (!optimised.ok()) {
-    if (request.optimise_required) return fail("optimising failed", optimised.error().message);
-    Diagnostic warning =
-        stage_error(request, "not optimised, since that failed", optimised.error().message);
-    warning.severity = Severity::kWarning;
-    outcome.diagnostics.push_back(std::move(warning));
+  if (!finished->not_optimised.empty()) {
+    outcome.diagnostics.push_back({Severity::kWarning, request.name, 0, 0,
+                                   "not optimised, since that failed: " + finished->not_optimised});
     blob->unoptimised = true;
-    optimised = std::move(front.words);
   }
-  const auto names = spec_names(*optimised);
-
   blob->vulkan_version = target.vulkan;
   if (second != nullptr) blob->compiler = second->version();
-  auto stripped = second != nullptr ? second->strip(*optimised, target) : strip(*optimised, target);
-  if (!stripped.ok()) return fail("stripping failed", stripped.error().message);
-  auto canonical = canonical_ids(*stripped);
-  blob->words = canonical ? *std::move(canonical) : std::move(stripped).value();
-  const Status valid =
-      second != nullptr ? second->validate(blob->words, target) : validate(blob->words, target);
-  if (!valid.ok()) return fail("the module is not valid", valid.error().message);
+  blob->words = std::move(finished->words);
   auto reflection = reflect(blob->words);
-  if (!reflection.ok()) return fail("this kernel fits no table", reflection.error().message);
+  if (!reflection.ok()) return fail("this kernel fits no table: " + reflection.error().message);
   blob->reflection = std::move(reflection).value();
   for (SpecConstant& spec : blob->reflection.specs) {
-    if (const auto it = names.find(spec.id); it != names.end()) spec.name = it->second;
+    const auto it = finished->constant_names.find(spec.id);
+    if (it != finished->constant_names.end()) spec.name = it->second;
   }
   // One that was not optimised is made again, and so warned of again.
   if (!blob->unoptimised) {

@@ -21,6 +21,7 @@ struct CompileRequest {
   Optimise optimise;
   VulkanTarget target;  // at least this
   const SecondCompiler* second = nullptr;  // who compiles; null: what is linked in
+  bool debug = false;              // names, lines and files' names stay
   bool optimise_required = true;  // else what the optimiser fails at is kept, with a warning
 };
 
@@ -31,7 +32,8 @@ struct CompileOutcome {
 };
 
 // Covers the program, the second compiler where it compiles, the options and the tokens of the
-// text: not its comments, blank lines or line numbers, which leave no trace in a stripped module.
+// text: not its comments, blank lines or line numbers, which leave no trace in a stripped module;
+// with `debug`, all of it.
 std::string compile_key(const CompileRequest& request);
 
 CompileOutcome compile_kernel(const CompileRequest& request, const std::string& key,

@@ -17,7 +17,7 @@ namespace spirkiln::gen {
 namespace {
 
 constexpr std::string_view kMagic = "SPKOBJEC";
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr std::size_t kHeaderBytes = 24;
 constexpr std::size_t kMaxNameBytes = 4096;
 

@@ -16,9 +16,9 @@ namespace spirkiln::gen {
 // The dialect's own variants, in order of the documentation.
 inline constexpr std::string_view kVariants[] = {"fp32", "fp16p", "fp16pa", "fp16s", "fp16sa"};
 
-inline constexpr std::string_view kSharedKeys[] = {"profile", "variants", "order",  "resources",
-                                                   "int8",    "optimise", "target", "strict",
-                                                   "budget",  "defines",  "axes",   "device"};
+inline constexpr std::string_view kSharedKeys[] = {
+    "profile", "variants", "order",  "resources", "int8", "optimise", "optimise_required",
+    "target",  "strict",   "budget", "defines",   "axes", "device"};
 
 // False for a key that is not among them.
 bool read_shared_key(const toml::key& key, const toml::node& node, KernelManifest& kernel,

@@ -15,12 +15,14 @@ namespace spirkiln::gen {
 struct SourceOptions {
   std::vector<std::filesystem::path> inputs;   // manifests, or folders of them
   std::string kernel;                          // this one alone; empty: all
+  std::string variant;                         // this one alone; empty: all
   std::optional<std::filesystem::path> cache;  // nothing: no cache
   std::optional<std::filesystem::path> glsl;  // folder with dialect/ and kernels/; else searched
   std::vector<std::filesystem::path> include_folders;
   // Folder of a second compiler (second_compiler.hpp) for variants that need an extension which the
   // one that is linked in does not know; nothing: they are left out.
   std::optional<std::filesystem::path> second;
+  bool debug = false;  // modules keep names, lines and the names of files, as they were given
   unsigned jobs = 0;  // 0: one a processor
 };
 

@@ -216,7 +216,7 @@ Result<std::shared_ptr<const SecondCompiler>> SecondCompiler::open(const fs::pat
 }
 
 FrontResult SecondCompiler::compile(const std::string& text, const std::string& name,
-                                    const Target& target, SourceStore& sources) const {
+                                    const Target& target, SourceStore& sources, bool debug) const {
   FrontResult result;
   const auto fail = [&](std::string said) {
     result.ok = false;
@@ -229,6 +229,13 @@ FrontResult SecondCompiler::compile(const std::string& text, const std::string& 
   if (!said.ok()) return fail(said.error().message);
   result.diagnostics = parse_glslc_log(said->err, numbered, name, sources);
   result.ok = said->status == 0;
+  if (result.ok && debug) {
+    // Once more, now with the files' own names: there are no messages left to take apart.
+    said = run("glslc",
+               {"-fshader-stage=comp", target_option(target), "-O0", "-g", "-w", "-o", "-", "-"},
+               text);
+    if (!said.ok()) return fail(said.error().message);
+  }
   if (result.ok) {
     auto words = as_words(said->out);
     if (!words.ok()) return fail(fmt::format("{}: {}", version_, words.error().message));
@@ -270,10 +277,12 @@ Result<std::string> SecondCompiler::disassemble(const std::vector<std::uint32_t>
   return filter("spirv-dis", {"--no-color", "-o", "-", "-"}, words);
 }
 
-CompileFunction front_end(const SecondCompiler* second) {
-  if (second == nullptr) return compile;
-  return [second](const std::string& text, const std::string& name, const Target& target,
-                  SourceStore& sources) { return second->compile(text, name, target, sources); };
+CompileFunction front_end(const SecondCompiler* second, bool debug) {
+  return [second, debug](const std::string& text, const std::string& name, const Target& target,
+                         SourceStore& sources) {
+    return second == nullptr ? compile(text, name, target, sources, debug)
+                             : second->compile(text, name, target, sources, debug);
+  };
 }
 
 Status check_second_folder(const fs::path& folder) {

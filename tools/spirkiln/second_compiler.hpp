@@ -31,7 +31,7 @@ class SecondCompiler {
 
   // As the functions of the same names in glslang_front.hpp and spirv_tools.hpp, from any thread.
   FrontResult compile(const std::string& text, const std::string& name, const Target& target,
-                      SourceStore& sources) const;
+                      SourceStore& sources, bool debug = false) const;
   Result<std::vector<std::uint32_t>> optimise(const std::vector<std::uint32_t>& words,
                                               Optimise policy, const Target& target) const;
   Result<std::vector<std::uint32_t>> strip(const std::vector<std::uint32_t>& words,
@@ -56,7 +56,7 @@ class SecondCompiler {
 };
 
 // Its compile(), or glslang's where there is none.
-CompileFunction front_end(const SecondCompiler* second);
+CompileFunction front_end(const SecondCompiler* second, bool debug);
 
 // An error where one of the programs is missing.
 Status check_second_folder(const std::filesystem::path& folder);

@@ -8,6 +8,7 @@
 #include "bake_load.hpp"
 #include "compose.hpp"
 #include "device_macros.hpp"
+#include "finish_module.hpp"
 #include "forms.hpp"
 #include "half_repair.hpp"
 #include "macro_check.hpp"
@@ -15,7 +16,6 @@
 #include "parallel.hpp"
 #include "raw_access.hpp"
 #include "second_compiler.hpp"
-#include "spirv_tools.hpp"
 #include "word_errors.hpp"
 
 namespace spirkiln::gen {
@@ -88,6 +88,7 @@ SourceOutcome compile_here(const SourceRequest& request, SourceStore& sources) {
   Variant variant;
   variant.name = request.form;
   variant.macros = form->macros;
+  if (request.acc_afp) variant.macros.emplace_back(kAccMacro, "1");
   for (const auto& [macro, value] : request.defines) {
     if (auto error = check_define(macro, value, *form)) return fail(std::move(*error));
     // As in ncnn, what is off is not defined, so that #ifdef and #if agree.
@@ -134,7 +135,8 @@ SourceOutcome compile_here(const SourceRequest& request, SourceStore& sources) {
   const std::size_t asked =
       request.target == VulkanTarget::kAuto ? 0 : static_cast<std::size_t>(request.target) - 1;
   const Target& target = kTargets[std::max(asked, lowest_target(front.text))];
-  FrontResult compiled = compile_with_repair(front.text, name, target, sources, front_end(second));
+  FrontResult compiled = compile_with_repair(front.text, name, target, sources,
+                                             front_end(second, request.symbols == Symbols::kLines));
   name_written_words(compiled.diagnostics, front.included, dialect, sources);
   for (Diagnostic& d : compiled.diagnostics) {
     if (std::find(out.diagnostics.begin(), out.diagnostics.end(), d) == out.diagnostics.end()) {
@@ -142,15 +144,12 @@ SourceOutcome compile_here(const SourceRequest& request, SourceStore& sources) {
     }
   }
   if (!compiled.ok) return out;
-  auto words = second != nullptr ? second->optimise(compiled.words, request.optimise, target)
-                                 : optimise(compiled.words, request.optimise, target);
-  if (!words.ok()) return fail("optimising failed: " + words.error().message);
-  const Status valid =
-      second != nullptr ? second->validate(*words, target) : validate(*words, target);
-  if (!valid.ok()) {
-    return fail("the module is not valid: " + valid.error().message);
-  }
-  out.words = std::move(words).value();
+  FinishOptions options;
+  options.optimise = request.optimise;
+  options.keep_names = request.symbols != Symbols::kNone;
+  auto finished = finish_module(compiled.words, options, target, second);
+  if (!finished.ok()) return fail(finished.error().message);
+  out.words = std::move(finished->words);
   out.ok = true;
   return out;
 }
@@ -162,14 +161,6 @@ SourceOutcome compile_source(const SourceRequest& request, SourceStore& sources)
   // For the stack that a loop's thread has.
   parallel_for(1, 1, [&](std::size_t) { out = compile_here(request, sources); });
   return out;
-}
-
-std::optional<fs::path> find_dialect_for(const fs::path& source) {
-  if (auto glsl = find_glsl_folder(source)) return glsl;
-  std::error_code code;
-  const fs::path built = SPIRKILN_GLSL_FOLDER;
-  if (fs::is_regular_file(built / "dialect" / "dialect.glsl", code)) return built;
-  return std::nullopt;
 }
 
 }  // namespace spirkiln::gen

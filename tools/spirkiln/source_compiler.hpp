@@ -15,6 +15,10 @@
 
 namespace spirkiln::gen {
 
+// What of a source stays visible in a module: nothing, as in tables; names; lines and files as
+// well.
+enum class Symbols { kNone, kNames, kLines };
+
 struct SourceRequest {
   std::shared_ptr<const SourceFile> source;
   std::string profile = "ncnn-2023";
@@ -24,6 +28,8 @@ struct SourceRequest {
   std::optional<std::array<unsigned, 3>> local_size;       // for a kernel without one
   bool strict = false;                                     // no raw access to stored values
   Optimise optimise = Optimise::kNone;
+  Symbols symbols = Symbols::kNames;
+  bool acc_afp = false;  // what `acp` is, as the axis acc says: afp instead of float
   std::filesystem::path glsl;                              // the folder that holds dialect/
   std::vector<std::filesystem::path> include_folders;
   std::optional<std::filesystem::path> second;             // as BakeOptions::second
@@ -31,14 +37,10 @@ struct SourceRequest {
 
 struct SourceOutcome {
   bool ok = false;
-  std::vector<std::uint32_t> words;  // valid SPIR-V, with names
+  std::vector<std::uint32_t> words;  // valid SPIR-V
   std::vector<Diagnostic> diagnostics;
 };
 
 SourceOutcome compile_source(const SourceRequest& request, SourceStore& sources);
-
-// Where the dialect is, for a source that need not lie in a project: above the source, beside the
-// installed program, or where this library was built.
-std::optional<std::filesystem::path> find_dialect_for(const std::filesystem::path& source);
 
 }  // namespace spirkiln::gen

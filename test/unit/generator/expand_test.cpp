@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "expand.hpp"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -155,4 +156,22 @@ TEST_CASE("expand: a product without bound and equal names are errors", "[expand
   const auto names = gen::expand(kernel({{"A", {"0", "_b"}, "0"}, {"A_B", {"0", "1"}, "0"}}));
   REQUIRE_FALSE(names.ok());
   CHECK_THAT(names.error().message, ContainsSubstring("two variants would be called"));
+}
+
+TEST_CASE("expand: a value or an axis more renames nothing that was there", "[expand]") {
+  const auto before = gen::expand(kernel({{"MODE", {"0", "1"}, "0"}}));
+  REQUIRE(before.ok());
+  const auto value = gen::expand(kernel({{"MODE", {"0", "1", "2"}, "0"}}));
+  REQUIRE(value.ok());
+  const auto axis =
+      gen::expand(kernel({{"ABOVE", {"off", "on"}, "off"}, {"MODE", {"0", "1"}, "0"}}));
+  REQUIRE(axis.ok());
+  for (const auto* after : {&*value, &*axis}) {
+    const auto now = names(*after);
+    for (const std::string& name : names(*before)) {
+      INFO(name);
+      CHECK(std::find(now.begin(), now.end(), name) != now.end());
+    }
+  }
+  CHECK(names(*value)[2] == "gemm_nc_fp16s_mode2");
 }

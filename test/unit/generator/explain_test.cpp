@@ -77,10 +77,13 @@ TEST_CASE("explain: each point of the product has one fate", "[explain]") {
   CHECK(count[gen::Fate::kPruned] == 8 + 1);
   CHECK(count[gen::Fate::kKept] == 6);
   CHECK(count[gen::Fate::kMerged] == 6);
-  REQUIRE(messages.size() == 1);
+  REQUIRE(messages.size() == 2);
   CHECK_THAT(messages[0],
+             ContainsSubstring("m.toml:9:14: warning: the axis 'UNUSED' changes nothing: "
+                               "neither the source of 'k' nor what it includes reads"));
+  CHECK_THAT(messages[1],
              ContainsSubstring("k.comp:3:12: warning: 'GL_NV_cooperative_vector': left out, "));
-  CHECK_THAT(messages[0], ContainsSubstring("\n  in 12 of 24 variants of k: "));
+  CHECK_THAT(messages[1], ContainsSubstring("\n  in 12 of 24 variants of k: "));
   // No output was written.
   CHECK_FALSE(p.exists("out"));
 }
@@ -133,4 +136,30 @@ TEST_CASE("explain: a bake has what can be compiled, and an unknown extension is
   const auto none = test::run_bake(p.options());
   REQUIRE_FALSE(none.result.ok());
   CHECK_THAT(none.result.error().message, ContainsSubstring("every variant was left out"));
+}
+
+TEST_CASE("explain: an axis that is read somewhere is not called unread", "[explain]") {
+  const test::Workspace w;
+  w.write("kernels/m.toml",
+          "[[kernel]]\nname = \"k\"\nsource = \"k.comp\"\nvariants = [\"fp32\"]\n"
+          "defines = { BOTH = \"(ONE + 1)\" }\n"
+          "[kernel.axes.ONE]\nvalues = [0, 1]\n"          // by another macro's text
+          "[kernel.axes.INCLUDED]\nvalues = [0, 1]\n"     // in a file that one variant includes
+          "[kernel.axes.ALIAS]\nvalues = [\"BOTH\", 7]\n"
+          "[kernel.axes.IMCLUDED]\nvalues = [0, 1]\n"     // a misspelling
+          "[kernel.device]\nncnn_vendorID = [0, 1]\nncnn_deviceID = [3]\n");
+  w.write("kernels/k.comp",
+          "#version 450\n#if ALIAS != 7\n#include \"i.glsl\"\n#endif\n"
+          "// IMCLUDED stands in a comment alone\n"
+          "layout(binding = 0) buffer B { sfp b[]; };\nvoid main() { buffer_st1(b, 0, afp(ALIAS)); "
+          "}\n");
+  w.write("kernels/i.glsl", "#if INCLUDED\n#endif\n");
+  const auto run = test::run_bake(w.options());
+  REQUIRE(run.result.ok());
+  const std::string file = (w / "kernels/m.toml").string();
+  REQUIRE(run.messages.size() == 2);
+  CHECK_THAT(run.messages[0],
+             ContainsSubstring(file + ":12:14: warning: the axis 'IMCLUDED' changes nothing"));
+  CHECK_THAT(run.messages[1],
+             ContainsSubstring(file + ":15:1: warning: the axis 'ncnn_vendorID' changes nothing"));
 }

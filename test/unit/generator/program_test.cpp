@@ -1,54 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program: exit codes, which stream says what, and its commands.
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
 
-#include "workspace.hpp"
+#include "shell.hpp"
 
 using namespace spirkiln;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
-
-namespace {
-
-struct Outcome {
-  int status;
-  std::string out;
-  std::string err;
-};
-
-struct Shell : test::Workspace {
-  Shell() {
-    write("m.toml",
-          "[[kernel]]\nname = \"scale\"\nsource = \"scale.comp\"\n"
-          "[kernel.axes.acc]\nvalues = [\"float\", \"afp\"]\n");
-    write("scale.comp",
-          "#version 450\nlayout(local_size_x_id = 233) in;\n"
-          "layout(constant_id = 0) const uint n = 0;\n"
-          "layout(push_constant) uniform parameter { uint n; float s; } p;\n"
-          "layout(binding = 0) readonly buffer A { sfpvec4 a[]; };\n"
-          "layout(binding = 1) writeonly buffer B { sfpvec4 b[]; };\n"
-          "void main() {\n  uint i = gl_GlobalInvocationID.x;\n  if (i >= psc(n)) return;\n"
-          "  acpvec4 v = acpvec4(buffer_ld4(a, i)) * acp(p.s);\n"
-          "  buffer_st4(b, i, afpvec4(v));\n}\n");
-  }
-  // In a folder below the root.
-  Outcome run(const std::string& arguments, const std::string& folder = ".") const {
-    const std::string command = "cd '" + (*this / folder).string() + "' && SPIRKILN_CACHE='" +
-                                root().string() + "/cache' '" + SPIRKILN_PROGRAM + "' " +
-                                arguments + " > '" + root().string() + "/out.txt' 2> '" +
-                                root().string() + "/err.txt'";
-    const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read("out.txt"), read("err.txt")};
-  }
-  std::string glsl() const { return std::string("--glsl '") + SPIRKILN_SOURCE_ROOT + "/glsl' "; }
-};
-
-}  // namespace
+using test::Shell;
 
 TEST_CASE("program: help and version", "[program]") {
   const Shell s;
@@ -83,7 +46,7 @@ TEST_CASE("program: bake, list and dump", "[program]") {
   const auto bake = s.run("bake m.toml --name demo --out-dir o --stats --explain " + s.glsl());
   INFO(bake.err);
   REQUIRE(bake.status == 0);
-  CHECK_THAT(bake.out, ContainsSubstring("1 manifests, 1 kernels, 7 variants, 3 pruned"));
+  CHECK_THAT(bake.out, ContainsSubstring("1 manifest, 1 kernel, 7 variants, 3 pruned"));
   CHECK_THAT(bake.err,
              ContainsSubstring("pruned scale_accafp by acc-afp-requires-fp16-arithmetic"));
   const auto again = s.run("bake m.toml --name demo --out-dir o --stats --json " + s.glsl());
@@ -234,9 +197,7 @@ TEST_CASE("program: sources with any name, and messages of one line", "[program]
   CHECK_THAT(none.err, StartsWith(shown + "k:1.comp:2:"));
   CHECK_THAT(none.err, ContainsSubstring("no such file; looked for '" + shown + "none.glsl', '"));
   s.write(folder + "/m.toml", "name = 1\n");
-  CHECK(s.run(bake).err == shown +
-                               "m.toml:1:1: error: unknown key 'name'; a manifest holds "
-                               "[[kernel]] entries and [defaults]\n");
+  CHECK(s.run(bake).err == shown + "m.toml:1:1: error: 'name' stands below a line [[kernel]]\n");
   CHECK(s.run("list 'a\nb'").err ==
         "spirkiln: error: cannot read a\\nb: No such file or directory\n");
   CHECK(s.run("bake 'a\nb.toml' --name t --out-dir o").err ==
@@ -333,4 +294,59 @@ TEST_CASE("program: a missing packer is one error", "[program]") {
   // Its own folder may hold the packer, so only the message of a failed start is looked at.
   const auto o = s.run("model --version");
   if (o.status != 0) CHECK_THAT(o.err, ContainsSubstring("spirkiln-model"));
+}
+
+TEST_CASE("program: an unknown command, and help of one command alone", "[program]") {
+  const Shell s;
+  const auto cook = s.run("bakee m.toml");
+  CHECK(cook.status == 2);
+  CHECK(cook.err ==
+        "spirkiln: error: there is no command 'bakee'; the nearest is 'bake'\n"
+        "Try 'spirkiln --help'.\n");
+  const auto help = s.run("lock --help");
+  CHECK_THAT(help.out, ContainsSubstring("Example:\n  spirkiln lock "));
+  CHECK_THAT(help.out, !ContainsSubstring("spirkiln bake"));
+  CHECK_THAT(s.run("--help").out, ContainsSubstring("spirkiln lock "));
+}
+
+TEST_CASE("program: a manifest is no kernel", "[program]") {
+  const Shell s;
+  const auto o = s.run("axes m.toml " + s.glsl());
+  CHECK(o.status == 1);
+  CHECK(o.err ==
+        "spirkiln: error: 'm.toml' is a manifest, and 'axes' reads kernels; 'spirkiln list "
+        "--explain m.toml' shows what the kernels of a manifest test\n");
+}
+
+TEST_CASE("program: the dialect is found for every command alike", "[program]") {
+  const Shell s;  // outside of any project
+  CHECK(s.run("spirv scale.comp --variant fp32 -o k.spv").status == 0);
+  CHECK(s.run("bake m.toml --name t --out-dir o").status == 0);
+  CHECK(s.run("compile m.toml -o m.spko").status == 0);
+  CHECK(s.run("axes scale.comp").status == 0);
+}
+
+TEST_CASE("program: no output replaces a file of arguments", "[program]") {
+  const Shell s;
+  const std::string arguments = "scale.comp --variant fp32 -o args\n" + s.glsl();
+  s.write("args", arguments);
+  const auto o = s.run("spirv @args");
+  CHECK(o.status == 1);
+  CHECK_THAT(o.err, ContainsSubstring("the output 'args' is an input as well"));
+  CHECK(s.read("args") == arguments);
+}
+
+TEST_CASE("program: messages stay in their line, and few", "[program]") {
+  const Shell s;
+  const auto name = s.run("bake m.toml --name 'a\nb' --out-dir o " + s.glsl());
+  CHECK(name.status == 1);
+  CHECK_THAT(name.err, StartsWith("spirkiln: error: the table name 'a\\nb' must be "));
+  const auto objects = s.run("link 1.spko 2.spko 3.spko 4.spko 5.spko --name t --out-dir o");
+  CHECK(objects.status == 1);
+  CHECK_THAT(objects.err, ContainsSubstring("'3.spko'"));
+  CHECK_THAT(objects.err,
+             ContainsSubstring("\n2 more objects cannot be read; were they compiled?\n"));
+  CHECK_THAT(objects.err, !ContainsSubstring("'4.spko'"));
+  const auto stats = s.run("bake m.toml --name t --out-dir o --stats " + s.glsl());
+  CHECK_THAT(stats.out, StartsWith("1 manifest, 1 kernel, "));
 }

@@ -133,7 +133,7 @@ TEST_CASE("lock: stale for what devices need, and for sizes under the same compi
   const auto needs = gen::check_lock(*baked.table, elsewhere);
   REQUIRE(needs.ok());
   REQUIRE(needs->stale.size() == 1);
-  CHECK_THAT(needs->stale[0], ContainsSubstring("now    ") && ContainsSubstring("push 4"));
+  CHECK(needs->stale[0].ends_with(": push 4, locked 8"));
 
   const Baked fewer("",
                     "[[kernel]]\nname = \"k\"\nsource = \"k.comp\"\nvariants = [\"fp32\"]\n"
@@ -157,6 +157,8 @@ TEST_CASE("lock: what is no lock is refused by line", "[lock]") {
   CHECK_THAT(refused(lock.substr(0, lock.find('\n') + 1)), ContainsSubstring("line 2"));
   CHECK_THAT(refused(lock + "k\n"), ContainsSubstring("line 15: expected 'VARIANT | MODULE"));
   CHECK_THAT(refused(lock + lock.substr(lock.find("k_"))), ContainsSubstring("once"));
+  CHECK_THAT(refused(lock + std::string("k\0x", 3)),
+             ContainsSubstring("line 15: expected text, not "));
 }
 
 TEST_CASE("diff: what came, went and changed", "[diff]") {

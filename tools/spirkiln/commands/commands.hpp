@@ -76,12 +76,17 @@ struct AxesArguments {
 int run_axes(const AxesArguments& arguments);
 
 struct DumpArguments {
-  std::string table;
+  std::string input;  // a table, or a manifest or a folder of them
   std::string variant;
-  std::string glslc;
+  SourceArguments source;
   std::string spirv;
+  bool debug = false;
+  bool as_expanded = false;
+  bool as_preprocessed = false;
+  bool as_command = false;
   bool as_asm = false;
   bool as_glsl = false;
+  bool as_essl = false;
   bool as_msl = false;
   bool as_hlsl = false;
   bool as_reflection = false;
@@ -101,12 +106,15 @@ struct SpirvArguments {
   std::vector<std::string> defines;
   std::vector<std::string> folders;
   unsigned time_limit = 120;  // seconds
+  std::string acc = "float";
   bool strict = false;
+  bool debug = false;
 };
 int run_spirv(const SpirvArguments& arguments);
 
 struct ReportArguments {
   std::string table;
+  std::vector<std::filesystem::path> manifests;  // or folders of them; their budgets are checked
   std::string html;
   std::optional<std::uint64_t> budget;  // bytes of the file
   bool json = false;

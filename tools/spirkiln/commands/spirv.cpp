@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "bake_load.hpp"
 #include "commands.hpp"
 #include "console.hpp"
 #include "second_compiler.hpp"
@@ -36,6 +37,8 @@ int run_spirv(const SpirvArguments& arguments) {
   request.profile = arguments.profile;
   request.form = arguments.variant;
   request.strict = arguments.strict;
+  request.acc_afp = arguments.acc == "afp";
+  request.symbols = arguments.debug ? Symbols::kLines : Symbols::kNone;
   request.optimise = arguments.optimise == "performance" ? Optimise::kPerformance
                      : arguments.optimise == "size"      ? Optimise::kSize
                                                          : Optimise::kNone;
@@ -55,7 +58,7 @@ int run_spirv(const SpirvArguments& arguments) {
                                  equal == std::string::npos ? "1" : define.substr(equal + 1));
   }
   request.include_folders.assign(arguments.folders.begin(), arguments.folders.end());
-  const auto glsl = arguments.glsl.empty() ? find_dialect_for(arguments.file)
+  const auto glsl = arguments.glsl.empty() ? find_glsl_folder(arguments.file)
                                            : std::optional<fs::path>(arguments.glsl);
   if (!glsl) return fail("the dialect's folder 'glsl' was not found; name it with --glsl");
   request.glsl = *glsl;
