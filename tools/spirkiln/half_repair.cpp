@@ -24,6 +24,20 @@ constexpr unsigned long kMaxExact = 2048;
 constexpr std::string_view kExplicitHalf = "GL_EXT_shader_explicit_arithmetic_types_float16";
 constexpr std::string_view kPlainHalf = "GL_AMD_gpu_shader_half_float";
 
+// These do the same to mixed calls, floats as they are. A kernel that has no such whole numbers
+// loses nothing by the extensions that only store them.
+struct SmallIntegers {
+  std::string_view extension, storage;
+  std::string_view words[7];  // how they begin
+};
+constexpr SmallIntegers kSmallIntegers[] = {
+    {"GL_EXT_shader_explicit_arithmetic_types_int8",
+     "GL_EXT_shader_8bit_storage",
+     {"int8_t", "uint8_t", "i8vec", "u8vec", "pack16", "pack32", "unpack8"}},
+    {"GL_EXT_shader_explicit_arithmetic_types_int16",
+     "GL_EXT_shader_16bit_storage",
+     {"int16_t", "uint16_t", "i16vec", "u16vec", "pack32", "pack64", "unpack16"}}};
+
 constexpr std::string_view kNarrow = "spk_half";
 constexpr std::string_view kNarrowFunctions =
     "float16_t spk_half(float v) { return float16_t(v); } "
@@ -41,6 +55,9 @@ class Repair {
  public:
   explicit Repair(const std::string& text) : text_(text) {
     text_.replace_in_directives(kExplicitHalf, kPlainHalf);
+    for (const SmallIntegers& integers : kSmallIntegers) {
+      if (!uses(integers)) text_.replace_in_directives(integers.extension, integers.storage);
+    }
   }
 
   std::string text() const { return text_.text(); }
@@ -62,6 +79,18 @@ class Repair {
   }
 
  private:
+  bool uses(const SmallIntegers& integers) const {
+    for (std::size_t i = 0; i < text_.size(); ++i) {
+      const std::string_view word = text_[i];
+      for (const std::string_view begin : integers.words) {
+        if (word.starts_with(begin)) return true;
+      }
+      // 1s, 1us
+      if (text_.is_number(i) && (word.ends_with('s') || word.ends_with('S'))) return true;
+    }
+    return false;
+  }
+
   bool operands(std::size_t at, std::string_view said) {
     const NumberType left = parse_number_type(quoted(said, "left-hand operand of type '"));
     const NumberType right = parse_number_type(quoted(said, "right operand of type '"));

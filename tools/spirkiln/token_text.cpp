@@ -105,6 +105,10 @@ bool TokenText::is_name(std::size_t i) const {
   return i < size() && pieces_[i].kind == TokenKind::kName;
 }
 
+bool TokenText::is_number(std::size_t i) const {
+  return i < size() && pieces_[i].kind == TokenKind::kNumber;
+}
+
 void TokenText::wrap(Extent range, std::string_view head) {
   pieces_.insert(pieces_.begin() + static_cast<std::ptrdiff_t>(range.end), Piece{"", ")"});
   pieces_.insert(pieces_.begin() + static_cast<std::ptrdiff_t>(range.begin), Piece{"", "("});

@@ -40,6 +40,7 @@ class TokenText {
   // Past the end: empty.
   std::string_view operator[](std::size_t i) const;
   bool is_name(std::size_t i) const;
+  bool is_number(std::size_t i) const;
   void set_text(std::size_t i, std::string_view text) { pieces_[i].text = text; }
 
   // Puts `head` and "(" before the range and ")" behind it.

@@ -168,6 +168,39 @@ TEST_CASE("repair: a text that is right is left as it is", "[repair]") {
   CHECK(test::has_capability(compiled.words, spv::CapabilityFloat64));
 }
 
+TEST_CASE("repair: switches for whole numbers that a kernel does not use change nothing",
+          "[repair]") {
+  const auto define = GENERATE(std::string("NCNN_int8_arithmetic"), "NCNN_int16_packed");
+  const auto form = GENERATE(std::string("fp32"), "fp16pa", "fp16sa");
+  const std::string text =
+      "#version 450\nlayout(local_size_x = 8) in;\n"
+      "layout(binding = 0) buffer B { sfpvec4 b[]; };\n"
+      "void main() { buffer_st4(b, 0, max(buffer_ld4(b, 1), 0) * 3); }\n";
+  const test::Defines on = {{define, "1"}, {"ncnn_shaderInt16", "1"}};
+  INFO(form << " " << define);
+  const auto without = test::compile_text(text, "ncnn-2026", form);
+  const auto with = test::compile_text(text, "ncnn-2026", form, on);
+  INFO(with.said);
+  REQUIRE(without.ok);
+  REQUIRE(with.ok);
+  CHECK(with.words == without.words);
+
+  // Where it does use them they are there.
+  const std::string type = define == "NCNN_int8_arithmetic" ? "int8_t" : "int16_t";
+  const auto used = test::compile_text(
+      "#version 450\nlayout(local_size_x = 8) in;\n"
+      "layout(binding = 0) buffer B { sfp b[]; };\n"
+      "void main() { " +
+          type + " i = " + type +
+          "(gl_WorkGroupID.x);\n"
+          "  afp s = buffer_ld1(b, int(i + i)) * 3; buffer_st1(b, 0, s); }\n",
+      "ncnn-2026", form, on);
+  INFO(used.said);
+  REQUIRE(used.ok);
+  CHECK(test::has_capability(used.words,
+                             type == "int8_t" ? spv::CapabilityInt8 : spv::CapabilityInt16));
+}
+
 TEST_CASE("repair: arguments with effects are evaluated once", "[repair]") {
   const std::string text = R"(#version 450
 layout(binding = 0) buffer A { sfpvec4 a[]; };
