@@ -2,6 +2,7 @@
 // The program: exit codes, which stream says what, and its commands.
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
@@ -334,6 +335,31 @@ TEST_CASE("program: no output replaces a file of arguments", "[program]") {
   CHECK(o.status == 1);
   CHECK_THAT(o.err, ContainsSubstring("the output 'args' is an input as well"));
   CHECK(s.read("args") == arguments);
+}
+
+TEST_CASE("program: a lock of another compiler is a count and a few modules", "[program]") {
+  const Shell s;
+  REQUIRE(s.run("bake m.toml --name t --out-dir o " + s.glsl()).status == 0);
+  REQUIRE(s.run("lock o/t_table.bin -o t.lock").status == 0);
+  std::string lock = s.read("t.lock");
+  const auto replace_all = [&](std::string_view from, std::string_view to) {
+    std::size_t count = 0;
+    for (std::size_t at = lock.find(from); at != lock.npos; at = lock.find(from, at + to.size())) {
+      lock.replace(at, from.size(), to);
+      ++count;
+    }
+    return count;
+  };
+  REQUIRE(replace_all("made by spirkiln", "made by another") == 1);
+  REQUIRE(replace_all(" bytes shared", "0 bytes shared") == 7);
+  s.write("t.lock", lock);
+  const auto check = s.run("lock o/t_table.bin --check t.lock");
+  CHECK(check.status == 0);
+  CHECK(check.err.empty());
+  CHECK_THAT(check.out, StartsWith("note: the lock was made by another"));
+  CHECK_THAT(check.out, ContainsSubstring("\nnote: scale: module "));
+  CHECK(std::count(check.out.begin(), check.out.end(), '\n') == 5);
+  CHECK_THAT(check.out, ContainsSubstring("\nnote: 4 modules more differ\n"));
 }
 
 TEST_CASE("program: messages stay in their line, and few", "[program]") {

@@ -2,6 +2,8 @@
 // report, lock and diff: what people look at before they merge or ship a table.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "budgets.hpp"
 #include "commands.hpp"
 #include "console.hpp"
@@ -15,6 +17,8 @@ namespace spirkiln::gen {
 namespace {
 
 constexpr std::uintmax_t kMaxLockBytes = 64u << 20;
+// Under other compilers nearly every module differs: the versions and some of them say so.
+constexpr std::size_t kMaxNotes = 4;
 
 // What is over its limit, as lines of errors.
 Result<std::string> over_limits(const ReportArguments& arguments, const Table& table) {
@@ -73,7 +77,13 @@ int run_lock(const LockArguments& arguments) {
   const auto checked = check_lock(*table, *text);
   if (!checked.ok()) return fail(fmt::format("{}: {}", arguments.check, checked.error().message));
   std::string out;
-  for (const std::string& note : checked->notes) out += fmt::format("note: {}\n", note);
+  const std::size_t shown_notes = std::min(checked->notes.size(), kMaxNotes);
+  for (std::size_t i = 0; i < shown_notes; ++i) {
+    out += fmt::format("note: {}\n", checked->notes[i]);
+  }
+  if (shown_notes < checked->notes.size()) {
+    out += fmt::format("note: {} modules more differ\n", checked->notes.size() - shown_notes);
+  }
   if (const int status = write_stdout(out); status != 0) return status;
   if (checked->stale.empty()) return 0;
   for (const std::string& line : checked->stale) {
