@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bake_load.hpp"
+#include "blob.hpp"
 
 namespace spirkiln::gen {
 

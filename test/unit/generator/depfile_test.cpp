@@ -9,9 +9,9 @@
 using namespace spirkiln;
 
 TEST_CASE("depfile: what Make treats specially is escaped", "[depfile]") {
-  auto text = gen::emit_depfile({"out/a b"}, {"x$y", "p q", "h#i", "c:d", "plain"});
+  auto text = gen::emit_depfile({"out/a b"}, {"x$y", "p q", "h#i", "c:d", "b\\s"});
   REQUIRE(text.ok());
-  CHECK(*text == "out/a\\ b: \\\n  x$$y \\\n  p\\ q \\\n  h\\#i \\\n  c\\:d \\\n  plain\n");
+  CHECK(*text == "out/a\\ b: \\\n  x$$y \\\n  p\\ q \\\n  h\\#i \\\n  c\\:d \\\n  b\\s\n");
   CHECK_FALSE(gen::emit_depfile({"o"}, {"a\nb"}).ok());
 }
 

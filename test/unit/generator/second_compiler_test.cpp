@@ -11,11 +11,13 @@
 #include <cstdlib>
 
 #include "capability_names.hpp"
+#include "compile_phase.hpp"
 #include "kernel_compiler.hpp"
 #include "list.hpp"
 #include "newer_extensions.hpp"
 #include "newer_spirv.hpp"
 #include "spirv_tools.hpp"
+#include "variant_command.hpp"
 #include "workspace.hpp"
 
 using namespace spirkiln;
@@ -303,6 +305,19 @@ TEST_CASE("second: what the optimiser fails at is an error, or kept where the ma
   CHECK_THAT(*text, ContainsSubstring("  unoptimised\n"));
   CHECK_THAT(gen::reflection_json(*table, *table->find_variant("k_matrix")),
              ContainsSubstring("\"unoptimised\": true}"));
+
+  // The command that makes such a module again does not ask the optimiser either.
+  gen::SourceOptions one = p.with(fake.root());
+  one.variant = "k_matrix";
+  gen::SourceStore sources;
+  const auto compiled = gen::compile_kernels(one, gen::Cache(one.cache), sources,
+                                             [](gen::Severity, const std::string&) {});
+  REQUIRE(compiled.ok());
+  const auto& kernel = compiled->kernels.front();
+  const std::string command = gen::variant_command(kernel, kernel.expansion.variants.front(), one,
+                                                   compiled->jobs.front().blob.get());
+  CHECK_THAT(command, ContainsSubstring(" --optimise none "));
+  CHECK_THAT(command, ContainsSubstring(" --glslc "));
 }
 
 TEST_CASE("second: reflection carries what it does not know by number", "[second]") {

@@ -20,8 +20,8 @@ constexpr std::string_view kManifest =
     "[kernel.axes.TIMES]\nvalues = [2, 3, 4]\n"     // a constant in disguise
     "[kernel.axes.UNUSED]\nvalues = [0, 1]\n";      // changes nothing
 
-std::string source(std::string_view extra) {
-  return "#version 450\n"
+std::string source(std::string_view extra, std::string_view head) {
+  return "#version 450\n" + std::string(head) +
          "layout(local_size_x_id = 233) in;\n"
          "layout(binding = 0) buffer B { sfp b[]; };\n"
          "layout(push_constant) uniform P { int n; } p;\n"
@@ -36,9 +36,10 @@ std::string source(std::string_view extra) {
 
 struct Baked : test::Workspace {
   Result<Table> table = Error{};
-  explicit Baked(std::string_view extra, std::string_view manifest = kManifest) {
+  explicit Baked(std::string_view extra, std::string_view manifest = kManifest,
+                 std::string_view head = "") {
     write("kernels/m.toml", manifest);
-    write("kernels/k.comp", source(extra));
+    write("kernels/k.comp", source(extra, head));
     const auto run = test::run_bake(options());
     for (const auto& m : run.messages) UNSCOPED_INFO(m);
     REQUIRE(run.result.ok());
@@ -92,6 +93,23 @@ TEST_CASE("report: every byte is counted once, and axes that are constants are n
   for (const char* outside : {"http:", "https:", "<script", "src=", "url("}) {
     CHECK_THAT(html, !ContainsSubstring(outside));
   }
+}
+
+TEST_CASE("report: an axis that is only a constant, made one, leaves a smaller table", "[report]") {
+  const Baked before("");
+  const Baked after("",
+                    "[[kernel]]\nname = \"k\"\nsource = \"k.comp\"\n"
+                    "variants = [\"fp32\", \"fp16s\"]\n"
+                    "[kernel.axes.UNUSED]\nvalues = [0, 1]\n",
+                    "layout(constant_id = 0) const int TIMES = 2;\n");
+  const auto old_sizes = gen::size_report(*before.table);
+  const auto new_sizes = gen::size_report(*after.table);
+  REQUIRE(old_sizes.ok());
+  REQUIRE(new_sizes.ok());
+  CHECK(new_sizes->constants.empty());
+  CHECK(new_sizes->all.blobs == 2);
+  CHECK(new_sizes->all.unique < old_sizes->all.unique);
+  CHECK(new_sizes->file_bytes < old_sizes->file_bytes);
 }
 
 TEST_CASE("report: a branch on an axis is more than a constant", "[report]") {
