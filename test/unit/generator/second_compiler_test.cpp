@@ -309,9 +309,8 @@ TEST_CASE("second: what the optimiser fails at is an error, or kept where the ma
   // The command that makes such a module again does not ask the optimiser either.
   gen::SourceOptions one = p.with(fake.root());
   one.variant = "k_matrix";
-  gen::SourceStore sources;
-  const auto compiled = gen::compile_kernels(one, gen::Cache(one.cache), sources,
-                                             [](gen::Severity, const std::string&) {});
+  const auto compiled =
+      gen::compile_kernels(one, gen::Cache(one.cache), sources, [](Severity, std::string_view) {});
   REQUIRE(compiled.ok());
   const auto& kernel = compiled->kernels.front();
   const std::string command = gen::variant_command(kernel, kernel.expansion.variants.front(), one,
