@@ -133,7 +133,7 @@ void time_bake(unsigned threads, const std::vector<fs::path>& inputs) {
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (outcomes[i].blob == nullptr) throw Failure(jobs[i].variant->name + " does not compile");
     const std::string& name = jobs[i].kernel->manifest->name;
-    if (packing.empty() || packing.back().name != name) packing.push_back({name, 0, {}, {}});
+    if (packing.empty() || packing.back().name != name) packing.push_back({name, 0, {}, {}, {}});
     packing.back().variants.push_back(*jobs[i].variant);
     packing.back().blobs.push_back(outcomes[i].blob);
   }
