@@ -76,25 +76,41 @@ void OpenLibrary::close() {
   handle_ = nullptr;
 }
 
+std::vector<std::string> vulkan_library_names_on(System system) {
+  switch (system) {
+    case System::kWindows:
+      return {"vulkan-1.dll"};
+    case System::kMac:
+      // The dynamic linker does not look where Homebrew installs.
+      return {"libvulkan.1.dylib",
+              "libvulkan.dylib",
+              "libMoltenVK.dylib",
+              "/opt/homebrew/lib/libvulkan.1.dylib",
+              "/usr/local/lib/libvulkan.1.dylib",
+              "/opt/homebrew/lib/libMoltenVK.dylib",
+              "/usr/local/lib/libMoltenVK.dylib"};
+    case System::kAndroid:
+      return {"libvulkan.so"};
+    case System::kLinux:
+      break;
+  }
+  // The second is what a machine with only the developer's link has.
+  return {"libvulkan.so.1", "libvulkan.so"};
+}
+
 std::vector<std::string> vulkan_library_names() {
   if (const char* override_names = std::getenv("SPIRKILN_VULKAN_LIBRARY");
       override_names != nullptr && *override_names != '\0') {
     return split_library_names(override_names);
   }
 #if defined(_WIN32)
-  return {"vulkan-1.dll"};
+  return vulkan_library_names_on(System::kWindows);
 #elif defined(__APPLE__)
-  return {"libvulkan.1.dylib",
-          "libvulkan.dylib",
-          "libMoltenVK.dylib",
-          "/opt/homebrew/lib/libvulkan.1.dylib",
-          "/usr/local/lib/libvulkan.1.dylib",
-          "/opt/homebrew/lib/libMoltenVK.dylib",
-          "/usr/local/lib/libMoltenVK.dylib"};
+  return vulkan_library_names_on(System::kMac);
 #elif defined(__ANDROID__)
-  return {"libvulkan.so"};
+  return vulkan_library_names_on(System::kAndroid);
 #else
-  return {"libvulkan.so.1", "libvulkan.so", "libMoltenVK.so"};
+  return vulkan_library_names_on(System::kLinux);
 #endif
 }
 

@@ -10,6 +10,10 @@
 
 namespace spirkiln {
 
+enum class System { kLinux, kAndroid, kWindows, kMac };
+// The names that the Vulkan loader has on a system, in the order in which they are tried.
+std::vector<std::string> vulkan_library_names_on(System system);
+
 // The names that are tried, in order. $SPIRKILN_VULKAN_LIBRARY (names separated by ':', ';' on
 // Windows) replaces them.
 std::vector<std::string> vulkan_library_names();

@@ -148,6 +148,17 @@ TEST_CASE("forms: one name forces one, and a device has its best by itself") {
   CHECK_FALSE(choose_forms("bf16s", caps));
 }
 
+TEST_CASE("each system's names of the Vulkan loader, the versioned one first") {
+  using Names = std::vector<std::string>;
+  CHECK(vulkan_library_names_on(System::kLinux) == Names{"libvulkan.so.1", "libvulkan.so"});
+  CHECK(vulkan_library_names_on(System::kAndroid) == Names{"libvulkan.so"});
+  CHECK(vulkan_library_names_on(System::kWindows) == Names{"vulkan-1.dll"});
+  const Names mac = vulkan_library_names_on(System::kMac);
+  REQUIRE(mac.size() > 3);
+  CHECK(Names(mac.begin(), mac.begin() + 3) ==
+        Names{"libvulkan.1.dylib", "libvulkan.dylib", "libMoltenVK.dylib"});
+}
+
 TEST_CASE("without a Vulkan library the error names every one that was tried") {
   const auto r = VulkanLibrary::open({"libno-such-vulkan.so.1", "/nonexistent/libvulkan.so"});
   REQUIRE_FALSE(r);
