@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/pool.hpp"
 
+#ifndef _WIN32
+#include <pthread.h>
+#endif
+
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -38,6 +42,23 @@ struct Job {
 
 class Pool {
  public:
+  static Pool& instance() {
+    // No destructor: its threads run until the process ends.
+    static Pool& pool = []() -> Pool& {
+      Pool& made = *new Pool;
+#ifndef _WIN32
+      // A child of fork() has none of the threads, and makes its own when it wants them.
+      pthread_atfork([] { Pool::instance().lock_all(); }, [] { Pool::instance().unlock_all(); },
+                     [] {
+                       Pool::instance().started_ = 0;
+                       Pool::instance().unlock_all();
+                     });
+#endif
+      return made;
+    }();
+    return pool;
+  }
+
   void run(Job& job, int threads) {
     const std::unique_lock<std::mutex> caller(callers_, std::try_to_lock);
     if (!caller.owns_lock()) return job.work(0);
@@ -48,7 +69,7 @@ class Pool {
       wanted_ = threads - 1;
       calls_.fetch_add(1, std::memory_order_release);
     }
-    if (sleeping_.load(std::memory_order_seq_cst) > 0) wake_.notify_all();
+    calls_.notify_all();
     job.work(0);
     // From here on nobody joins; who has joined is waited for.
     std::unique_lock lock(mutex_);
@@ -62,6 +83,15 @@ class Pool {
   }
 
  private:
+  void lock_all() {
+    callers_.lock();
+    mutex_.lock();
+  }
+  void unlock_all() {
+    mutex_.unlock();
+    callers_.unlock();
+  }
+
   void start(int count) {
     while (started_ < count) {
       try {
@@ -76,17 +106,13 @@ class Pool {
 
   void serve(int worker) {
     omp_set_num_threads(1);  // what oneDNN looks at
-    std::size_t seen = 0;
+    int seen = 0;
     for (;;) {
       for (int look = 0; look < kLooks && calls_.load(std::memory_order_acquire) == seen; ++look) {
         pause();
       }
+      calls_.wait(seen, std::memory_order_acquire);
       std::unique_lock lock(mutex_);
-      if (calls_.load(std::memory_order_relaxed) == seen) {
-        sleeping_.fetch_add(1, std::memory_order_seq_cst);
-        wake_.wait(lock, [&] { return calls_.load(std::memory_order_relaxed) != seen; });
-        sleeping_.fetch_sub(1, std::memory_order_relaxed);
-      }
       seen = calls_.load(std::memory_order_relaxed);
       // By number, so that a worker's number is below the threads that were asked for.
       if (job_ == nullptr || worker > wanted_) continue;
@@ -103,11 +129,10 @@ class Pool {
   int started_ = 0;     // under callers_
 
   std::mutex mutex_;
-  std::condition_variable wake_, left_;
+  std::condition_variable left_;
   Job* job_ = nullptr;
   int wanted_ = 0, inside_ = 0;
-  std::atomic<std::size_t> calls_{0};
-  std::atomic<int> sleeping_{0};
+  std::atomic<int> calls_{0};  // jobs so far: what workers wait on
 };
 
 }  // namespace
@@ -120,8 +145,7 @@ void run_tasks(std::size_t tasks, int threads,
   job.argument = argument;
   job.tasks = tasks;
   if (threads <= 1 || tasks <= 1) return job.work(0);
-  static Pool& pool = *new Pool;  // no destructor: its threads run until the process ends
-  pool.run(job, threads);
+  Pool::instance().run(job, threads);
 }
 
 }  // namespace spirkiln::cpu

@@ -22,7 +22,7 @@ double processor_ms() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_
 double quantile(std::vector<double> values, double q) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1) + 0.5)];
+  return values[static_cast<std::size_t>(std::lround(q * static_cast<double>(values.size() - 1)))];
 }
 
 struct Form {
@@ -82,7 +82,8 @@ std::vector<std::uint8_t> seeded_picture(const GraphBenchOptions& o) {
   std::mt19937 random(o.seed);
   std::vector<std::uint8_t> bytes(std::size_t{o.n} * o.h * o.w * 4);
   for (std::size_t i = 0; i < bytes.size() / 4; ++i) {
-    const auto x = static_cast<double>(i % o.w), y = static_cast<double>(i / o.w);
+    const std::size_t column = i % o.w, row = i / o.w;
+    const auto x = static_cast<double>(column), y = static_cast<double>(row);
     for (std::size_t c = 0; c < 3; ++c) {
       const double wave = 96 + 80 * std::sin(x / (7 + 5.0 * static_cast<double>(c))) *
                                    std::cos(y / (11 + 3.0 * static_cast<double>(c)));

@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs on the CPU backend, every operator by itself on odd sizes, against the double-precision
 // interpreter.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <stdexcept>
+#include <thread>
 
 #include "cpu/activation.hpp"
 #include "cpu/cpu_graph.hpp"
+#include "cpu/loops.hpp"
 #include "reference_graph.hpp"
 #include "support/pack_builder.hpp"
+#include "support/table_writer.hpp"
 
 using namespace spirkiln;
 using namespace spirkiln::test;
@@ -497,6 +506,79 @@ TEST_CASE("cpu: weights that leave fp32 with their scale are refused") {
   REQUIRE_FALSE(graph);
   CHECK(graph.error().code == ErrorCode::kNotFinite);
   CHECK_THAT(graph.error().message, ContainsSubstring("n0"));
+}
+
+TEST_CASE("cpu: damaged packs whose checksum fits end in an error or a result") {
+  const auto whole = mixed_graph().build();
+  std::uint32_t state = 7;
+  int opened = 0, ran = 0;
+  for (int i = 0; i < 300; ++i) {
+    auto bytes = whole;
+    state = state * 1664525u + 1013904223u;
+    // Behind the header, where nearly any flip is refused.
+    const std::size_t at =
+        sizeof(ModelHeader) + (state >> 8) % (bytes.size() - sizeof(ModelHeader));
+    bytes[at] ^= static_cast<std::byte>(1u << (state >> 5) % 8);
+    reseal_pack(bytes);
+    const auto model = Model::from_bytes(std::move(bytes), "damaged");
+    if (!model) continue;
+    ++opened;
+    const auto graph = cpu::CpuGraph::create(*model, {}, 1);
+    if (!graph) continue;
+    const auto px = noise({1, 7, 9});
+    ran += (*graph)->run({1, 7, 9, px}, nullptr).ok() ? 1 : 0;
+  }
+  CHECK(opened > 20);  // else nothing was tried
+  CHECK(ran > 10);
+}
+
+TEST_CASE("cpu: tasks are done once each, whoever does them") {
+  for (const int threads : {1, 2, 7}) {
+    for (const std::size_t tasks :
+         {std::size_t{0}, std::size_t{1}, std::size_t{5}, std::size_t{1000}}) {
+      std::vector<std::atomic<int>> done(tasks);
+      std::atomic<int> wrong{0};
+      cpu::each_task(tasks, threads, [&](std::size_t i, int worker) {
+        ++done[i];
+        if (worker < 0 || worker >= threads) ++wrong;
+      });
+      CHECK(wrong == 0);
+      CHECK(std::all_of(done.begin(), done.end(), [](const auto& n) { return n == 1; }));
+    }
+  }
+  // What is thrown arrives, and the threads go on.
+  CHECK_THROWS_AS(cpu::each_task(100, 4,
+                                 [](std::size_t i, int) {
+                                   if (i == 42) throw std::runtime_error("42");
+                                 }),
+                  std::runtime_error);
+  // Several callers at a time: one has the threads, the others do without.
+  std::atomic<int> sum{0};
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 4; ++c) {
+    callers.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) cpu::each_task(20, 3, [&](std::size_t, int) { ++sum; });
+    });
+  }
+  for (auto& caller : callers) caller.join();
+  CHECK(sum == 4 * 200 * 20);
+}
+
+TEST_CASE("cpu: a child of fork runs graphs, too") {
+  const auto graph = graph_of(mixed_graph(), 4);
+  const auto before = run(*graph, {1, 90, 71});
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::alarm(60);  // ends a child that hangs
+    const auto px = noise({1, 90, 71});
+    const auto out = graph->run({1, 90, 71, px}, nullptr);
+    ::_exit(out && (*out)[0].values == before[0].values ? 0 : 1);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 TEST_CASE("cpu: e^x and erf are as good as they say") {
