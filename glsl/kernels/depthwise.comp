@@ -1,6 +1,6 @@
 #version 450
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise convolution, any kernel, stride, padding and dilation: TILE_W outputs along a line of
+// Depthwise convolution, any kernel, stride, padding and dilation: tile_w outputs along a line of
 // one vector of channels for each invocation; each weight is loaded once for the tile.
 // LINE 1: so is what the tile needs of an input line. The kernel's width and its steps are constants
 // for that, and so each is a pipeline of its own; the loads of a line overlap.
@@ -32,6 +32,7 @@ layout(constant_id = 7) const uint kw = 3;
 layout(constant_id = 8) const uint stride_w = 1;
 layout(constant_id = 9) const uint dilation_w = 1;
 #endif
+layout(constant_id = 10) const uint tile_w = 4;
 
 layout(push_constant) uniform parameter {
   Epilogue e;
@@ -51,24 +52,23 @@ layout(push_constant) uniform parameter {
   uint dilation_w;
 } p;
 
-const uint TILE_W = 4;
 #if LINE
-const uint SPAN = (TILE_W - 1) * stride_w + (kw - 1) * dilation_w + 1;  // of an input line
+const uint SPAN = (tile_w - 1) * stride_w + (kw - 1) * dilation_w + 1;  // of an input line
 #endif
 
 void main() {
   uint id = grid_linear();
   uint rest = id / psc(c4);
   uint c = id - rest * psc(c4);
-  uint tiles = (psc(outw) + TILE_W - 1) / TILE_W;
+  uint tiles = (psc(outw) + tile_w - 1) / tile_w;
   uint line = rest / tiles;  // picture * outh + y
-  uint x0 = (rest - line * tiles) * TILE_W;
+  uint x0 = (rest - line * tiles) * tile_w;
   if (line >= p.n * psc(outh)) return;
   uint picture = line / psc(outh);
   uint y = line - picture * psc(outh);
 
-  acpvec4 acc[TILE_W];
-  [[unroll]] for (uint t = 0; t < TILE_W; t++) acc[t] = acpvec4(0.0);
+  acpvec4 acc[tile_w];
+  [[unroll]] for (uint t = 0; t < tile_w; t++) acc[t] = acpvec4(0.0);
 
   for (uint ky = 0; ky < p.kh; ky++) {
     // Unsigned: above the picture wraps around to a large number, which the bound refuses too.
@@ -85,14 +85,14 @@ void main() {
     }
     [[unroll]] for (uint kx = 0; kx < kw; kx++) {
       afpvec4 b = buffer_ld4(weight_data, (ky * kw + kx) * psc(c4) + c);
-      [[unroll]] for (uint t = 0; t < TILE_W; t++) {
+      [[unroll]] for (uint t = 0; t < tile_w; t++) {
         mac(acc[t], a[t * stride_w + kx * dilation_w], b);
       }
     }
 #else
     for (uint kx = 0; kx < p.kw; kx++) {
       afpvec4 b = buffer_ld4(weight_data, (ky * p.kw + kx) * psc(c4) + c);
-      [[unroll]] for (uint t = 0; t < TILE_W; t++) {
+      [[unroll]] for (uint t = 0; t < tile_w; t++) {
         uint ix = (x0 + t) * p.stride_w + kx * p.dilation_w - p.pad_left;
         if (ix < psc(w)) {
           afpvec4 a = tensor_ld4(x_data, (in_line + ix) * psc(c4) + c);
@@ -105,7 +105,7 @@ void main() {
 
   vec4 scale = scale_data[c];
   vec4 bias = bias_data[c];
-  [[unroll]] for (uint t = 0; t < TILE_W; t++) {
+  [[unroll]] for (uint t = 0; t < tile_w; t++) {
     if (x0 + t >= psc(outw)) continue;
     uint i = (line * psc(outw) + x0 + t) * psc(c4) + c;
     afpvec4 r = load_residual(residual_data, i);

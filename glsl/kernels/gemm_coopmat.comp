@@ -1,16 +1,16 @@
 #version 450
 // SPDX-License-Identifier: Apache-2.0
-// C[M][N] = A[M][K] * B[K][N] by cooperative matrices of SIZE x SIZE x SIZE (16 or 8): products of
-// halves, sums in single precision. Bindings, constants and epilogue are those of gemm_nc.
-// A workgroup is one subgroup of ncnn_subgroupSize invocations and computes BLOCK_M pixels times
-// BLOCK_N4 vectors of columns. Tiles pass through workgroup memory, so that M, N and K may be
-// anything: what lies outside of a matrix is loaded as 0 and not stored.
+// C[M][N] = A[M][K] * B[K][N] by cooperative matrices of SIZE_M x SIZE_N x SIZE_K: products of
+// halves, sums in single precision. Bindings, constants and epilogue are those of gemm_nc, WINDOW
+// and SCATTER, too.
+// A workgroup is groups_k x groups_m x groups_n subgroups of SUBGROUP invocations; each of
+// them computes matrices_m x matrices_n matrices, those of one groups_k the sums over a share of K:
+// small results have too few tiles to fill a device. Tiles pass through workgroup memory, so that M, N and K
+// may be anything: what lies outside of a matrix is loaded as 0 and not stored.
 
-#extension GL_KHR_cooperative_matrix : require
-#extension GL_KHR_memory_scope_semantics : require
-#extension GL_EXT_control_flow_attributes : require
+#include "matrix_shape.glsl"
 
-layout(local_size_x = ncnn_subgroupSize) in;
+layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
 #include "epilogue.glsl"
 #include "tensor.glsl"
@@ -25,94 +25,157 @@ TENSOR_OUT(5, out_data);
 layout(constant_id = 2) const uint rows = 0;  // M
 layout(constant_id = 3) const uint k4 = 0;    // K in vectors
 layout(constant_id = 4) const uint n4 = 0;    // columns in vectors
+// These size arrays, so they are constants and nothing else.
+layout(constant_id = 5) const uint tile_k4 = 8;  // vectors of K in a tile: whole matrices a group
+layout(constant_id = 6) const uint groups_m = 2;
+layout(constant_id = 7) const uint groups_n = 2;
+layout(constant_id = 8) const uint matrices_m = 2;
+layout(constant_id = 9) const uint matrices_n = 2;
+layout(constant_id = 10) const uint groups_k = 1;
 
 layout(push_constant) uniform parameter {
   Epilogue e;
   uint rows;
   uint k4;
   uint n4;
+#if WINDOW
+  uint in4;  // vectors of an input pixel
+  uint h;
+  uint w;
+  uint outh;
+  uint outw;
+  uint kh;
+  uint kw;
+  uint stride_h;
+  uint stride_w;
+  uint pad_top;
+  uint pad_left;
+  uint dilation_h;
+  uint dilation_w;
+#endif
+#if SCATTER
+  uint out4;
+  uint w;  // of the input
+  uint kh;
+  uint kw;
+#endif
 } p;
 
-const uint SIZE_4 = SIZE / 4;
-const uint MATRICES_M = 2;
-const uint MATRICES_N = 2;
-const uint BLOCK_M = MATRICES_M * SIZE;
-const uint BLOCK_N4 = MATRICES_N * SIZE_4;
+const uint THREADS = gl_WorkGroupSize.x;
+const uint OWN_M = matrices_m * SIZE_M;  // of a subgroup
+const uint OWN_N4 = matrices_n * SIZE_N / 4;
+const uint BLOCK_M = groups_m * OWN_M;
+const uint COLUMNS = groups_n * OWN_N4;
 
-// Strides in vectors. Rows of a matrix begin at whole 16 bytes, which is two vectors of halves; the
-// padding spreads them over the banks.
-const uint STRIDE_A = SIZE_4 + 2;
-const uint STRIDE_B = BLOCK_N4 + 2;
-const uint STRIDE_C = BLOCK_N4 + 1;
+// Strides in vectors. Rows of a matrix begin at whole 16 bytes, which is two vectors of halves; an
+// odd number of them spreads eight rows over all banks.
+const uint STRIDE_A = tile_k4 + 2 - tile_k4 / 2 % 2 * 2;
+const uint STRIDE_B = COLUMNS + 2 - COLUMNS / 2 % 2 * 2;
+const uint STRIDE_C = OWN_N4 + 1;
+const uint SIZE_A = BLOCK_M * tile_k4;
+const uint SIZE_B = COLUMNS * tile_k4 * 4;
+const uint LOADS_A = (SIZE_A + THREADS - 1) / THREADS;
+const uint LOADS_B = (SIZE_B + THREADS - 1) / THREADS;
 
-shared lfpvec4 a_local[BLOCK_M * STRIDE_A];  // [pixel][k4]
-shared lfpvec4 b_local[SIZE * STRIDE_B];     // [k][column]
-shared vec4 c_local[BLOCK_M * STRIDE_C];     // [pixel][column]
+shared lfpvec4 a_local[BLOCK_M * STRIDE_A];                        // [pixel][k4]
+shared lfpvec4 b_local[tile_k4 * 4 * STRIDE_B];                    // [k][column]
+shared vec4 c_local[groups_k * groups_m * groups_n * SIZE_M * STRIDE_C];  // [subgroup][pixel][column]
 
-void load_a(uint lane, uint m0, uint k0) {
-  for (uint i = lane; i < BLOCK_M * SIZE_4; i += gl_WorkGroupSize.x) {
-    uint row = i / SIZE_4;
-    uint m = m0 + row;
-    uint k = k0 + i % SIZE_4;
-    lfpvec4 v = lfpvec4(0);
-    if (m < psc(rows) && k < psc(k4)) v = tensor_local4(x_data, m * psc(k4) + k);
-    a_local[row * STRIDE_A + i % SIZE_4] = v;
-  }
-}
+#include "matrix_operands.glsl"
 
-void load_b(uint lane, uint n0, uint k0) {
-  for (uint i = lane; i < SIZE * BLOCK_N4; i += gl_WorkGroupSize.x) {
-    uint row = i / BLOCK_N4;
-    uint k = k0 * 4 + row;
-    uint n = n0 + i % BLOCK_N4;
-    lfpvec4 v = lfpvec4(0);
-    if (k < psc(k4) * 4 && n < psc(n4)) v = sfp2lfpvec4(weight_data[k * psc(n4) + n]);
-    b_local[row * STRIDE_B + i % BLOCK_N4] = v;
-  }
+void store(uint m, uint n, vec4 sum) {
+#if SCATTER
+  uint tap = n / p.out4;
+  uint channel = n - tap * p.out4;
+  uint y = tap / p.kw;
+  uint line = m / p.w;
+  uint column = m - line * p.w;
+  uint o = ((line * p.kh + y) * p.w * p.kw + column * p.kw + tap - y * p.kw) * p.out4 + channel;
+#else
+  uint channel = n;
+  uint o = m * psc(n4) + n;
+#endif
+  afpvec4 v = afpvec4(sum * scale_data[channel] + bias_data[channel]);
+  tensor_st4(out_data, o, epilogue(v, load_residual(residual_data, o), p.e));
 }
 
 void main() {
-  uint lane = gl_LocalInvocationID.x;
-  uint n0 = gl_WorkGroupID.x * BLOCK_N4;
+  uint l = gl_LocalInvocationID.x;
+  uint group = l / SUBGROUP;
+  uint lane = l % SUBGROUP;
+  uint group_m = group / groups_n % groups_m * OWN_M;
+  uint group_n4 = group % groups_n * OWN_N4;
+  uint group_k = group / (groups_n * groups_m);
+  uint n0 = gl_WorkGroupID.x * COLUMNS;
   uint m0 = (gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * BLOCK_M;
   if (m0 >= psc(rows)) return;  // all of the workgroup
 
-  coopmat<acp, gl_ScopeSubgroup, SIZE, SIZE, gl_MatrixUseAccumulator> acc[MATRICES_M][MATRICES_N];
-  [[unroll]] for (uint i = 0; i < MATRICES_M; i++) {
-    [[unroll]] for (uint j = 0; j < MATRICES_N; j++) {
-      acc[i][j] = coopmat<acp, gl_ScopeSubgroup, SIZE, SIZE, gl_MatrixUseAccumulator>(0.0);
+  MATRIX_C acc[matrices_m * matrices_n];
+  [[unroll]] for (uint i = 0; i < matrices_m * matrices_n; i++) acc[i] = MATRIX_C(0.0);
+
+#if WINDOW
+  place_windows(l, m0);
+#endif
+  lfpvec4 next_a[LOADS_A];
+  lfpvec4 next_b[LOADS_B];
+  [[unroll]] for (uint i = 0; i < LOADS_A; i++) next_a[i] = fetch_a(l, i, m0, 0);
+  [[unroll]] for (uint i = 0; i < LOADS_B; i++) next_b[i] = fetch_b(l + i * THREADS, n0, 0);
+
+  for (uint k0 = 0; k0 < psc(k4); k0 += tile_k4) {
+    barrier();
+    [[unroll]] for (uint i = 0; i < LOADS_A; i++) {
+      uint j = l + i * THREADS;
+      if (j < SIZE_A) a_local[j / tile_k4 * STRIDE_A + j % tile_k4] = next_a[i];
+    }
+    [[unroll]] for (uint i = 0; i < LOADS_B; i++) {
+      uint j = l + i * THREADS;
+      if (j < SIZE_B) b_local[j / COLUMNS * STRIDE_B + j % COLUMNS] = next_b[i];
+    }
+    barrier();
+    if (k0 + tile_k4 < psc(k4)) {
+      [[unroll]] for (uint i = 0; i < LOADS_A; i++) next_a[i] = fetch_a(l, i, m0, k0 + tile_k4);
+      [[unroll]] for (uint i = 0; i < LOADS_B; i++) {
+        next_b[i] = fetch_b(l + i * THREADS, n0, k0 + tile_k4);
+      }
+    }
+    [[unroll]] for (uint step = 0; step < tile_k4 / groups_k; step += SIZE_K / 4) {
+      uint k = group_k * (tile_k4 / groups_k) + step;
+      MATRIX_B b[matrices_n];
+      [[unroll]] for (uint j = 0; j < matrices_n; j++) {
+        coopMatLoad(b[j], b_local, k * 4 * STRIDE_B + group_n4 + j * (SIZE_N / 4), STRIDE_B,
+                    gl_CooperativeMatrixLayoutRowMajor);
+      }
+      [[unroll]] for (uint i = 0; i < matrices_m; i++) {
+        MATRIX_A a;
+        coopMatLoad(a, a_local, (group_m + i * SIZE_M) * STRIDE_A + k, STRIDE_A,
+                    gl_CooperativeMatrixLayoutRowMajor);
+        [[unroll]] for (uint j = 0; j < matrices_n; j++) {
+          acc[i * matrices_n + j] = coopMatMulAdd(a, b[j], acc[i * matrices_n + j]);
+        }
+      }
     }
   }
-  for (uint k0 = 0; k0 < psc(k4); k0 += SIZE_4) {
-    barrier();
-    load_a(lane, m0, k0);
-    load_b(lane, n0, k0);
-    barrier();
-    coopmat<afp, gl_ScopeSubgroup, SIZE, SIZE, gl_MatrixUseB> b[MATRICES_N];
-    [[unroll]] for (uint j = 0; j < MATRICES_N; j++) {
-      coopMatLoad(b[j], b_local, j * SIZE_4, STRIDE_B, gl_CooperativeMatrixLayoutRowMajor);
-    }
-    [[unroll]] for (uint i = 0; i < MATRICES_M; i++) {
-      coopmat<afp, gl_ScopeSubgroup, SIZE, SIZE, gl_MatrixUseA> a;
-      coopMatLoad(a, a_local, i * SIZE * STRIDE_A, STRIDE_A, gl_CooperativeMatrixLayoutRowMajor);
-      [[unroll]] for (uint j = 0; j < MATRICES_N; j++) acc[i][j] = coopMatMulAdd(a, b[j], acc[i][j]);
-    }
-  }
-  [[unroll]] for (uint i = 0; i < MATRICES_M; i++) {
-    [[unroll]] for (uint j = 0; j < MATRICES_N; j++) {
-      coopMatStore(acc[i][j], c_local, i * SIZE * STRIDE_C + j * SIZE_4, STRIDE_C,
+
+  // Matrices that share their place in C stand a layer apart.
+  const uint layer = groups_m * groups_n * SIZE_M * STRIDE_C;
+  uint own_c = group % (groups_m * groups_n) * SIZE_M * STRIDE_C;
+  [[unroll]] for (uint i = 0; i < matrices_m; i++) {
+    [[unroll]] for (uint j = 0; j < matrices_n; j++) {
+      coopMatStore(acc[i * matrices_n + j], c_local,
+                   group_k * layer + own_c + j * (SIZE_N / 4), STRIDE_C,
                    gl_CooperativeMatrixLayoutRowMajor);
     }
-  }
-  barrier();
-
-  for (uint i = lane; i < BLOCK_M * BLOCK_N4; i += gl_WorkGroupSize.x) {
-    uint m = m0 + i / BLOCK_N4;
-    uint n = n0 + i % BLOCK_N4;
-    if (m >= psc(rows) || n >= psc(n4)) continue;
-    vec4 sum = c_local[i / BLOCK_N4 * STRIDE_C + i % BLOCK_N4];
-    afpvec4 v = afpvec4(sum * scale_data[n] + bias_data[n]);
-    uint o = m * psc(n4) + n;
-    tensor_st4(out_data, o, epilogue(v, load_residual(residual_data, o), p.e));
+    barrier();
+    for (uint j = group_k * SUBGROUP + lane; j < SIZE_M * OWN_N4;
+         j += groups_k * SUBGROUP) {
+      uint m = m0 + group_m + i * SIZE_M + j / OWN_N4;
+      uint n = n0 + group_n4 + j % OWN_N4;
+      if (m >= psc(rows) || n >= psc(n4)) continue;
+      uint at = own_c + j / OWN_N4 * STRIDE_C + j % OWN_N4;
+      vec4 sum = c_local[at];
+      [[unroll]] for (uint g = 1; g < groups_k; g++) sum += c_local[at + g * layer];
+      store(m, n, sum);
+    }
+    barrier();
   }
 }

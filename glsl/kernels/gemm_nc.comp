@@ -67,6 +67,7 @@ const uint X = gl_WorkGroupSize.x;
 const uint Y = gl_WorkGroupSize.y;
 const uint Z = gl_WorkGroupSize.z;
 const uint THREADS = X * Y * Z;
+const uint COLUMNS = X;
 const uint BLOCK_M = Y * TILE_M;
 // Two vectors of padding: eight neighbours that write two pixels of four vectors each hit
 // eight different groups of banks.
@@ -82,53 +83,10 @@ shared lfpvec4 b_local[SIZE_B];              // [k][column]
 // drivers get that wrong.)
 shared vec4 sum_local[X * Y * TILE_M * ((Z + 2) / 4) + 1];
 
-// Own load i of invocation l for the tile at k0: its place in workgroup memory, and its value (0
-// outside of the matrix).
+// Where an element of the tile of A stands in workgroup memory: transposed.
 #define PLACE_A(i) ((i) % tile_k4 * STRIDE_A + (i) / tile_k4)
 
-#if WINDOW
-// First line of the picture of each own row of A, and the corner of its window.
-uint own_picture[LOADS_A];
-uint own_y[LOADS_A];
-uint own_x[LOADS_A];
-
-void place_windows(uint l, uint m0) {
-  [[unroll]] for (uint i = 0; i < LOADS_A; i++) {
-    uint m = min(m0 + (l + i * THREADS) / tile_k4, psc(rows) - 1);
-    uint line = m / p.outw;
-    uint n = line / p.outh;
-    own_x[i] = (m - line * p.outw) * p.stride_w - p.pad_left;
-    own_y[i] = (line - n * p.outh) * p.stride_h - p.pad_top;
-    own_picture[i] = n * p.h;
-  }
-}
-
-lfpvec4 fetch_a(uint l, uint i, uint m0, uint k0) {
-  uint m = m0 + (l + i * THREADS) / tile_k4;
-  uint k = k0 + (l + i * THREADS) % tile_k4;
-  uint tap = k / p.in4;
-  uint ky = tap / p.kw;
-  // Unsigned: left of and above the picture wrap around to large numbers.
-  uint y = own_y[i] + ky * p.dilation_h;
-  uint x = own_x[i] + (tap - ky * p.kw) * p.dilation_w;
-  if (m >= psc(rows) || k >= psc(k4) || y >= p.h || x >= p.w) return lfpvec4(0);
-  return tensor_local4(x_data, ((own_picture[i] + y) * p.w + x) * p.in4 + k - tap * p.in4);
-}
-#else
-lfpvec4 fetch_a(uint l, uint i, uint m0, uint k0) {
-  uint m = m0 + (l + i * THREADS) / tile_k4;
-  uint k = k0 + (l + i * THREADS) % tile_k4;
-  if (m >= psc(rows) || k >= psc(k4)) return lfpvec4(0);
-  return tensor_local4(x_data, m * psc(k4) + k);
-}
-#endif
-
-lfpvec4 fetch_b(uint i, uint n0, uint k0) {
-  uint n = n0 + i % X;
-  uint k = k0 * 4 + i / X;
-  if (n >= psc(n4) || k >= psc(k4) * 4) return lfpvec4(0);
-  return sfp2lfpvec4(weight_data[k * psc(n4) + n]);
-}
+#include "matrix_operands.glsl"
 
 void main() {
   uint tx = gl_LocalInvocationID.x;

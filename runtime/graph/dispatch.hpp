@@ -36,16 +36,20 @@ struct DeviceTraits {
   std::uint64_t max_storage_range = 1u << 27;
   std::uint32_t max_storage_buffers = 4;  // of one kernel
   bool software = false;  // a CPU driver: no cache-line coalescing, barriers are costly
+  // What one subgroup multiplies in one step, halves into floats; 0 where it does not, or where the
+  // table has no kernel for it.
+  std::uint32_t matrix_m = 0, matrix_n = 0, matrix_k = 0;
+  std::string_view matrix;  // the value of the axis MATRIX; static storage
 };
 
 enum class BufferKind : std::uint8_t {
-  kInput,    // index: the node's index-th input tensor (the residual is the last one)
-  kOutput,   // the node's output tensor
-  kConst,    // index: the node's index-th constant. kHalfPair arrives in the storage type of the
-             // variant (sfpvec4), kFloat32 as vec4
+  kInput,  // index: the node's index-th input tensor (the residual is the last one)
+  kOutput,  // the node's output tensor
+  kConst,  // index: the node's index-th constant. kHalfPair arrives in the storage type of the
+           // variant (sfpvec4), kFloat32 as vec4
   kScratch,  // index into Lowered::scratch_bytes
   kBytesIn,  // the caller's picture, one uint a pixel (lower_input only)
-  kFloatsOut // the caller's result, tight fp32 N x H x W x C (lower_output only)
+  kFloatsOut  // the caller's result, tight fp32 N x H x W x C (lower_output only)
 };
 struct BufferRef {
   BufferKind kind;
@@ -73,6 +77,7 @@ struct Dispatch {
   std::array<std::uint32_t, 3> groups{1, 1, 1};
   std::array<std::uint32_t, 3> local_size{0, 0,
                                           0};  // 0: the kernel's own; else its local-size constants
+  double flops = 0;  // additions and multiplications; for profiles only
 
   void push_u32(std::uint32_t v) { push.at(push_words++) = v; }
   void push_f32(float v) {

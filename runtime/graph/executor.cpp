@@ -209,7 +209,7 @@ Status Executor::record_descriptors(const Program& program, Recording* recording
 }
 
 Status Executor::record_commands(const Program& program, const std::vector<VkDescriptorSet>& sets,
-                                 bool profile, Recording* recording) {
+                                 std::uint32_t profile, Recording* recording) {
   const DeviceFunctions& f = device_->f;
   VkCommandPoolCreateInfo pool{};
   pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
@@ -228,7 +228,9 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
     VkQueryPoolCreateInfo queries{};
     queries.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
     queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
-    recording->query_count_ = profile ? static_cast<std::uint32_t>(program.steps.size()) + 1 : 2;
+    recording->repeats_ = profile;
+    recording->query_count_ =
+        profile != 0 ? static_cast<std::uint32_t>(program.steps.size()) + 1 : 2;
     queries.queryCount = recording->query_count_;
     r = made(f.vkCreateQueryPool(device_->device, &queries, nullptr, &recording->queries_),
              &recording->queries_);
@@ -252,7 +254,7 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Step& step = program.steps[i];
     const Pipeline* pipeline = recording->pipelines_[i].get();
-    const bool barrier = step.barrier_before || (profile && i > 0);
+    const bool barrier = step.barrier_before || (profile != 0 && i > 0);
     if (barrier) ++recording->barriers_;
     record_barrier(barrier ? &between : nullptr, step.begins, *recording);
     if (pipeline != bound) {
@@ -266,7 +268,11 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
                            step.push.data());
     }
     f.vkCmdDispatch(c, step.groups[0], step.groups[1], step.groups[2]);
-    if (profile && recording->queries_ != VK_NULL_HANDLE) {
+    for (std::uint32_t again = 1; again < profile; ++again) {
+      record_barrier(&between, {}, *recording);
+      f.vkCmdDispatch(c, step.groups[0], step.groups[1], step.groups[2]);
+    }
+    if (profile != 0 && recording->queries_ != VK_NULL_HANDLE) {
       f.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, recording->queries_,
                             static_cast<std::uint32_t>(i) + 1);
     }
@@ -280,7 +286,7 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
   }
   f.vkCmdPipelineBarrier(c, last_stage, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host, 0, nullptr, 0,
                          nullptr);
-  if (!profile && recording->queries_ != VK_NULL_HANDLE) {
+  if (profile == 0 && recording->queries_ != VK_NULL_HANDLE) {
     f.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, recording->queries_, 1);
   }
   r = f.vkEndCommandBuffer(c);
@@ -289,7 +295,7 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
 }
 
 Result<std::unique_ptr<Recording>> Executor::record(const Table& table, const Program& program,
-                                                    bool profile) {
+                                                    std::uint32_t profile) {
   if (program.steps.empty()) {
     return Error{ErrorCode::kInvalidArgument, "a program without steps"};
   }
@@ -395,8 +401,8 @@ Status Executor::read_times(Recording* recording, double* ms) const {
   };
   *ms = between(ticks.front(), ticks.back());
   recording->step_ms_.clear();
-  for (std::size_t i = 1; ticks.size() > 2 && i < ticks.size(); ++i) {
-    recording->step_ms_.push_back(between(ticks[i - 1], ticks[i]));
+  for (std::size_t i = 1; recording->repeats_ != 0 && i < ticks.size(); ++i) {
+    recording->step_ms_.push_back(between(ticks[i - 1], ticks[i]) / recording->repeats_);
   }
   return Ok{};
 }

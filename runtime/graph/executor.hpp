@@ -27,7 +27,7 @@ class Recording {
   Recording& operator=(const Recording&) = delete;
 
   std::uint32_t barriers() const { return barriers_; }
-  // Of the last run of a recording with profile, in order of the steps.
+  // Of the last run of a recording with profile, in order of the steps: one of their repeats.
   const std::vector<double>& step_ms() const { return step_ms_; }
 
  private:
@@ -40,6 +40,7 @@ class Recording {
   VkCommandBuffer buffer_ = VK_NULL_HANDLE;
   VkQueryPool queries_ = VK_NULL_HANDLE;
   std::uint32_t query_count_ = 0;
+  std::uint32_t repeats_ = 0;
   std::vector<double> step_ms_;
   std::uint64_t generation_ = 0;
   std::uint32_t barriers_ = 0;
@@ -68,9 +69,10 @@ class Executor {
   std::span<std::byte> mapped(Home home) const;
 
   // Pipelines, descriptor sets and commands. The blocks must be reserved. With `profile` each step
-  // stands alone between barriers and is timed, which makes the whole slower.
+  // runs that many times, each alone between barriers, and is timed: the whole is slower, and what
+  // steps compute in place comes out wrong where they run more than once.
   Result<std::unique_ptr<Recording>> record(const Table& table, const Program& program,
-                                            bool profile = false);
+                                            std::uint32_t profile = 0);
   bool stale(const Recording& recording) const { return recording.generation_ != generation_; }
   // Submits and waits; gives milliseconds on the device (wall time where it has no timestamps).
   Result<double> run(Recording& recording);
@@ -92,7 +94,7 @@ class Executor {
   void record_loads(const Program& program, const Recording& recording) const;
   void record_copies(const Program& program, const Recording& recording) const;
   Status record_commands(const Program& program, const std::vector<VkDescriptorSet>& sets,
-                         bool profile, Recording* recording);
+                         std::uint32_t profile, Recording* recording);
   Status read_times(Recording* recording, double* ms) const;
   Status submit_and_wait(VkCommandBuffer commands);
   Status wait();

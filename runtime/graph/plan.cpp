@@ -15,7 +15,7 @@ class Planner {
           const ImageNeeds& needs)
       : model_(model),
         shapes_(std::move(shapes)),
-        traits_(traits_of(caps)),
+        traits_(traits_of(caps, table, forms)),
         unified_memory_(caps.unified_memory),
         weights_(weights),
         builder_(table, caps, forms, needs),

@@ -25,6 +25,49 @@ DeviceTraits traits_of(const DeviceCaps& caps) {
   return t;
 }
 
+namespace {
+
+// Values of the axis MATRIX (variants/kernels/matrix.toml), best first, and what they stand for.
+struct MatrixAxis {
+  std::string_view value;
+  std::uint32_t m, n, k, subgroup;
+};
+constexpr MatrixAxis kMatrices[] = {
+    {"16081632", 16, 8, 16, 32}, {"16161632", 16, 16, 16, 32}, {"16161664", 16, 16, 16, 64},
+    {"8161616", 8, 16, 16, 16},  {"8161632", 8, 16, 16, 32},   {"8080808", 8, 8, 8, 8},
+};
+
+bool multiplies(const DeviceCaps& caps, const MatrixAxis& axis) {
+  const MatrixShape wanted{axis.m,      axis.n,       axis.k,       kMatrixHalf,
+                           kMatrixHalf, kMatrixFloat, kMatrixFloat, false};
+  return caps.subgroup_size == axis.subgroup &&
+         std::find(caps.matrix_shapes.begin(), caps.matrix_shapes.end(), wanted) !=
+             caps.matrix_shapes.end();
+}
+
+}  // namespace
+
+std::vector<DeviceTraits> matrix_traits(const DeviceCaps& caps, const Table& table,
+                                        const std::vector<Form>& forms) {
+  std::vector<DeviceTraits> all;
+  for (const MatrixAxis& axis : kMatrices) {
+    if (!multiplies(caps, axis)) continue;
+    const AxisRequest request{"MATRIX", axis.value};
+    if (!select_blob(table, {"gemm_coopmat", forms, {&request, 1}}, caps)) continue;
+    DeviceTraits& t = all.emplace_back(traits_of(caps));
+    t.matrix_m = axis.m;
+    t.matrix_n = axis.n;
+    t.matrix_k = axis.k;
+    t.matrix = axis.value;
+  }
+  return all;
+}
+
+DeviceTraits traits_of(const DeviceCaps& caps, const Table& table, const std::vector<Form>& forms) {
+  const auto all = matrix_traits(caps, table, forms);
+  return all.empty() ? traits_of(caps) : all.front();
+}
+
 ProgramBuilder::ProgramBuilder(const Table& table, const DeviceCaps& caps, std::vector<Form> forms,
                                ImageNeeds needs)
     : table_(table), caps_(caps), forms_(std::move(forms)), needs_(std::move(needs)) {}
@@ -180,6 +223,7 @@ Status ProgramBuilder::add_step(const Dispatch& dispatch, const std::vector<std:
   step.push = dispatch.push;
   step.push_words = dispatch.push_words;
   step.groups = dispatch.groups;
+  step.flops = dispatch.flops;
   if (dispatch.push_words * 4 != blob.push_bytes) {
     return Error{ErrorCode::kInvalidArgument, at + ": " + std::to_string(dispatch.push_words * 4) +
                                                   " bytes of push constants, the kernel declares " +

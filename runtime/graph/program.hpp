@@ -49,6 +49,7 @@ struct Step {
   std::array<std::uint32_t, kMaxPushWords> push{};
   std::uint32_t push_words = 0;
   std::array<std::uint32_t, 3> groups{1, 1, 1};
+  double flops = 0;  // for profiles only
   std::vector<Use> uses;
   bool barrier_before = false;
   // Images whose contents begin here, before the step: they leave the layout UNDEFINED.
@@ -131,5 +132,11 @@ class ProgramBuilder {
 };
 
 DeviceTraits traits_of(const DeviceCaps& caps);
+// The same with each of the matrices that the device multiplies and the table has kernels for in one
+// of these forms, best first; none where there are none.
+std::vector<DeviceTraits> matrix_traits(const DeviceCaps& caps, const Table& table,
+                                        const std::vector<Form>& forms);
+// With the best of them.
+DeviceTraits traits_of(const DeviceCaps& caps, const Table& table, const std::vector<Form>& forms);
 
 }  // namespace spirkiln

@@ -2,6 +2,7 @@
 #include "graph/vulkan_graph.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -46,7 +47,7 @@ class VulkanGraph final : public GraphBackend {
   std::unique_ptr<Executor> executor;
   LruCache<InputShape, Plan> plans{32};
   GraphOptions options;
-  bool profile = false;
+  std::uint32_t profile = 0;  // repeats of each step; 0: plain runs
 
  private:
   Result<Plan*> plan_for(const InputShape& shape, RunTimings* timings);
@@ -103,6 +104,9 @@ void VulkanGraph::report(const Plan& plan) const {
     std::string text = "profile " + std::to_string(times[i] * 1e3) + " us " +
                        std::string(s.pipeline.kernel) + " groups " + std::to_string(s.groups[0]) +
                        " " + std::to_string(s.groups[1]) + " " + std::to_string(s.groups[2]);
+    std::uint64_t bytes = 0;
+    for (const Use& use : s.uses) bytes += plan.planned.program.buffers[use.buffer].bytes;
+    text += " bytes " + std::to_string(bytes) + " flops " + std::to_string(s.flops);
     for (const Use& use : s.uses) {
       if (use.writes) text += " -> " + plan.planned.program.buffers[use.buffer].name;
     }
@@ -180,10 +184,13 @@ Result<std::unique_ptr<GraphBackend>> create_vulkan_graph(const Device& device, 
   auto state = std::make_unique<VulkanGraph>(device, model, *std::move(table));
   state->options = options;
   if (const char* profile = std::getenv("SPIRKILN_PROFILE"); profile != nullptr && *profile) {
-    state->profile = std::strcmp(profile, "1") == 0;
-    if (!state->profile && std::strcmp(profile, "0") != 0) {
+    const std::string_view text = profile;
+    const auto [end, wrong] =
+        std::from_chars(text.data(), text.data() + text.size(), state->profile);
+    if (wrong != std::errc() || end != text.data() + text.size() || state->profile > 1000) {
       return Error{ErrorCode::kInvalidArgument,
-                   "SPIRKILN_PROFILE is '" + std::string(profile) + "'; expected 0 or 1"};
+                   "SPIRKILN_PROFILE is '" + std::string(text) +
+                       "'; expected how often each step runs, 0 (no profile) to 1000"};
     }
   }
   state->forms = *std::move(forms);

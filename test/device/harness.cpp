@@ -254,7 +254,15 @@ bool suits_device(const table::KernelEntry& k) {
   return !table().string(k.name).ends_with("_subgroup") || device_traits().subgroup_size == 8;
 }
 
+// Matrices of another shape than a graph would take on this device are for others.
 bool may_run(const table::VariantEntry& v) {
+  for (const table::AxisValue& a : table().axis_values_of(v)) {
+    if (table().string(a.axis) != "MATRIX") continue;
+    if (table().string(a.value) !=
+        traits_of(device()->state()->caps, table(), {form_of(v)}).matrix) {
+      return false;
+    }
+  }
   return !missing_requirement(table(), table().blobs()[v.blob], device()->state()->caps);
 }
 

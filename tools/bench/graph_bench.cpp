@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph_bench.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -37,6 +39,7 @@ Status first_run(Form& form, const Device& device, const Model& model, const Pic
   GraphOptions options;
   options.variant = form.row.variant;
   options.threads = threads;
+  options.message = [](Severity, std::string_view text) { fmt::print(stderr, "{}\n", text); };
   const auto start = Clock::now();
   auto graph = Graph::create(device, model, options);
   if (!graph) return std::move(graph).error();

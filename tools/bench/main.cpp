@@ -10,6 +10,7 @@
 #include "cli_helpers.hpp"
 #include "graph_bench.hpp"
 #include "output_set.hpp"
+#include "matrix_bench.hpp"
 #include "program.hpp"
 
 namespace {
@@ -114,11 +115,68 @@ int run_caps(const CapsArguments& arguments) {
   return 0;
 }
 
+struct SweepArguments {
+  std::vector<std::string> shapes;
+  std::string device;
+  std::uint32_t top = 5;
+  bool json = false;
+};
+
+void print_sweep(const SweepArguments& arguments, const std::string& shape,
+                 const std::vector<MatrixRow>& rows) {
+  if (arguments.json) {
+    std::string text = fmt::format("{{\"shape\": {:?}, \"tiles\": [", shape);
+    const char* separator = "";
+    for (const MatrixRow& r : rows) {
+      text += fmt::format(
+          "{}\n {{\"tile\": {:?}, \"us\": {:.3f}, \"tflops\": {:.3f}, \"error\": {:.3g}, "
+          "\"refused\": {:?}}}",
+          separator, r.tile, r.us, r.tflops, r.max_error, r.error);
+      separator = ",";
+    }
+    tool::print(text + "\n]}\n");
+    return;
+  }
+  std::string text = fmt::format("{}: {} tiles\n", shape, rows.size());
+  std::uint32_t shown = 0;
+  for (const MatrixRow& r : rows) {
+    if (shown >= arguments.top && !r.baseline) continue;
+    shown += r.baseline ? 0 : 1;
+    text += r.error.empty() ? fmt::format("  {:9.2f} us {:7.2f} TFLOP/s  error {:.1e}  {}\n", r.us,
+                                          r.tflops, r.max_error, r.tile)
+                            : fmt::format("  {}: {}\n", r.tile, r.error);
+  }
+  tool::print(text);
+}
+
+int run_sweep(const SweepArguments& arguments) {
+  std::vector<MatrixShapeOption> shapes;
+  for (const std::string& text : arguments.shapes) {
+    const auto shape = parse_matrix_shape(text);
+    if (!shape) {
+      return fail(fmt::format("'{}': expected HxWxC:KHxKWxN such as 60x60x192:1x1x192, at most 2^26 "
+                              "numbers a tensor",
+                              text),
+                  2);
+    }
+    shapes.push_back(*shape);
+  }
+  const auto device = Device::open(device_options(arguments.device));
+  if (!device) return fail(device.error().message);
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const auto rows = bench_matrix(*device, shapes[i]);
+    if (!rows) return fail(rows.error().message);
+    print_sweep(arguments, arguments.shapes[i], *rows);
+  }
+  return 0;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("What Vulkan devices can do; packed graphs measured on them or on the CPU.");
   app.footer(
       "Examples:\n  spirkiln-bench caps\n  spirkiln-bench caps --device 0 --profile this.toml\n"
-      "  spirkiln-bench graph det.spkm --shape 1x640x960 --runs 100");
+      "  spirkiln-bench graph det.spkm --shape 1x640x960 --runs 100\n"
+      "  spirkiln-bench sweep 60x60x192:1x1x192 240x240x96:3x3x24");
   app.set_version_flag("--version", "spirkiln-bench " SPIRKILN_VERSION);
   app.require_subcommand(1);
   std::string device_text, shape, backend = "vulkan";
@@ -152,6 +210,17 @@ int run(int argc, char** argv) {
           "or the one that the runtime chooses)")
       ->check(tool::not_empty())
       ->excludes(json);
+  SweepArguments sweep;
+  CLI::App* of_tiles = app.add_subcommand(
+      "sweep", "a convolution with every tile of the matrix kernels, interleaved, warm");
+  of_tiles
+      ->add_option("SHAPE", sweep.shapes,
+                   "HxWxC:KHxKWxN, the input, the window and the output's channels; stride 1")
+      ->required();
+  of_tiles->add_option("--top", sweep.top, "of the fastest tiles to print")
+      ->check(CLI::Range(1, 10000));
+  of_tiles->add_option("--device", sweep.device, "the device's index, or a part of its name");
+  of_tiles->add_flag("--json", sweep.json, "all tiles, a JSON object a shape and line");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -159,6 +228,7 @@ int run(int argc, char** argv) {
     return fail(fmt::format("{}\nTry spirkiln-bench --help.", e.what()), 2);
   }
   if (of_devices->parsed()) return run_caps(caps);
+  if (of_tiles->parsed()) return run_sweep(sweep);
   if (!parse_shape(shape, options)) {
     return fail(
         fmt::format("--shape {}: expected NxHxW such as 1x640x960, at most 2^26 pixels", shape), 2);

@@ -6,6 +6,8 @@
 #include <memory>
 #include <spirv/unified1/spirv.hpp>
 
+#include "newer_operands.hpp"
+
 namespace spirkiln::gen {
 namespace {
 
@@ -56,6 +58,73 @@ spv_result_t on_instruction(void* user, const spv_parsed_instruction_t* parsed) 
   return SPV_SUCCESS;
 }
 
+// An instruction that SPIRV-Tools does not know: where it stands, and its words and their kinds.
+struct Newer {
+  std::size_t instruction;  // number
+  std::uint16_t opcode;
+  std::span<const std::uint32_t> operands;
+  std::vector<OperandKind> kinds;
+};
+
+// Takes what SPIRV-Tools does not know out of `words`. Nothing where the words are no instructions.
+std::optional<std::vector<Newer>> take_out_newer(std::span<const std::uint32_t> words,
+                                                 std::vector<std::uint32_t>* rest) {
+  constexpr std::size_t kHeader = 5;
+  if (words.size() < kHeader) return std::nullopt;
+  std::vector<Newer> newer;
+  rest->assign(words.begin(), words.begin() + kHeader);
+  std::size_t number = 0;
+  for (std::size_t at = kHeader; at < words.size(); ++number) {
+    const std::size_t count = words[at] >> 16;
+    if (count == 0 || count > words.size() - at) return std::nullopt;
+    const auto opcode = static_cast<std::uint16_t>(words[at] & 0xffff);
+    const auto operands = words.subspan(at + 1, count - 1);
+    if (auto kinds = newer_operand_kinds(opcode, operands)) {
+      newer.push_back({number, opcode, operands, std::move(*kinds)});
+    } else {
+      rest->insert(rest->end(), words.begin() + static_cast<std::ptrdiff_t>(at),
+                   words.begin() + static_cast<std::ptrdiff_t>(at + count));
+    }
+    at += count;
+  }
+  return newer;
+}
+
+// Puts them back. False where an id is not below the bound.
+bool put_back(const std::vector<Newer>& newer, OperandModule& module) {
+  if (newer.empty()) return true;
+  OperandModule whole = module;
+  whole.instructions.clear();
+  whole.words.clear();
+  whole.kinds.clear();
+  const auto add = [&](std::uint16_t opcode, std::span<const std::uint32_t> words,
+                       std::span<const OperandKind> kinds) {
+    whole.instructions.push_back(
+        {opcode, static_cast<std::uint16_t>(words.size()), whole.words.size()});
+    whole.words.insert(whole.words.end(), words.begin(), words.end());
+    whole.kinds.insert(whole.kinds.end(), kinds.begin(), kinds.end());
+  };
+  auto next = newer.begin();
+  const auto add_newer = [&] {
+    for (; next != newer.end() && next->instruction == whole.instructions.size(); ++next) {
+      for (std::size_t i = 0; i < next->kinds.size(); ++i) {
+        const bool is_id =
+            next->kinds[i] == OperandKind::kId || next->kinds[i] == OperandKind::kResult;
+        if (is_id && next->operands[i] >= module.bound) return false;
+      }
+      add(next->opcode, next->operands, next->kinds);
+    }
+    return true;
+  };
+  for (const OperandInstruction& i : module.instructions) {
+    if (!add_newer()) return false;
+    add(i.opcode, module.operands(i), module.kinds_of(i));
+  }
+  if (!add_newer()) return false;
+  module = std::move(whole);
+  return true;
+}
+
 void find_globals(OperandModule& module) {
   module.is_global.assign(module.bound, false);
   for (const OperandInstruction& instruction : module.instructions) {
@@ -76,11 +145,14 @@ std::optional<OperandModule> read_operands(std::span<const std::uint32_t> words)
   const std::unique_ptr<spv_context_t, decltype(&spvContextDestroy)> context(
       spvContextCreate(SPV_ENV_UNIVERSAL_1_6), spvContextDestroy);
   OperandModule module;
+  std::vector<std::uint32_t> known;
+  const auto newer = take_out_newer(words, &known);
   // The parser itself checks that ids lie below the bound.
-  if (spvBinaryParse(context.get(), &module, words.data(), words.size(), on_header, on_instruction,
-                     nullptr) != SPV_SUCCESS) {
+  if (!newer || spvBinaryParse(context.get(), &module, known.data(), known.size(), on_header,
+                               on_instruction, nullptr) != SPV_SUCCESS) {
     return std::nullopt;
   }
+  if (!put_back(*newer, module)) return std::nullopt;
   find_globals(module);
   return module;
 }

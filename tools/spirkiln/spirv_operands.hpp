@@ -36,7 +36,8 @@ struct OperandModule {
   }
 };
 
-// Nothing for a module with instructions that this build's SPIRV-Tools does not know.
+// Nothing for a module with instructions that neither this build's SPIRV-Tools nor
+// newer_operands.hpp know.
 std::optional<OperandModule> read_operands(std::span<const std::uint32_t> words);
 
 }  // namespace spirkiln::gen

@@ -106,9 +106,10 @@ namespace {
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
-std::uint32_t linear_group(const DeviceTraits& traits) {
-  const std::uint32_t wanted =
-      traits.software ? tuning::kLinearGroupSoftware : tuning::kLinearGroup;
+std::uint32_t linear_group(std::uint64_t jobs, const DeviceTraits& traits) {
+  const std::uint32_t wanted = traits.software                        ? tuning::kLinearGroupSoftware
+                               : jobs >= tuning::kLinearGroupWideFrom ? tuning::kLinearGroupWide
+                                                                      : tuning::kLinearGroup;
   return std::min({wanted, traits.max_invocations, traits.max_group_size[0]});
 }
 
@@ -123,13 +124,13 @@ void set_group_grid(Dispatch& d, std::uint64_t groups, const DeviceTraits& trait
 }
 
 void set_linear_grid(Dispatch& d, std::uint64_t jobs, const DeviceTraits& traits) {
-  d.local_size = {linear_group(traits), 1, 1};
+  d.local_size = {linear_group(jobs, traits), 1, 1};
   set_group_grid(d, ceil_div(jobs, d.local_size[0]), traits);
 }
 
 void set_row_grid(Dispatch& d, std::uint64_t width, std::uint64_t rows,
                   const DeviceTraits& traits) {
-  d.local_size = {linear_group(traits), 1, 1};
+  d.local_size = {linear_group(0, traits), 1, 1};
   const std::uint64_t folds = ceil_div(rows, traits.max_group_count[1]);
   d.groups = {static_cast<std::uint32_t>(ceil_div(width, d.local_size[0])),
               static_cast<std::uint32_t>(ceil_div(rows, folds)), static_cast<std::uint32_t>(folds)};

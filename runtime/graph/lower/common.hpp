@@ -5,6 +5,7 @@
 #include <string>
 
 #include "graph/dispatch.hpp"
+#include "graph/lower/tuning.hpp"
 
 namespace spirkiln::lower {
 
@@ -52,6 +53,15 @@ struct MatrixProduct {
   std::uint32_t flags;
 };
 Dispatch matrix_product(const MatrixProduct& product, const DeviceTraits& traits);
+
+// Puts a tiled matrix product (gemm_nc, conv_nc, deconv_nc) on cooperative matrices, in tiles of
+// this shape.
+void use_matrices(Dispatch& d, std::uint32_t rows, std::uint32_t n4, const tuning::MatrixTile& tile,
+                  const DeviceTraits& traits);
+// The same for a dense convolution of stride 1, by conv_coopmat. False where it cannot take it.
+bool use_window_matrices(Dispatch& d, const Dims& x, const Dims& y, std::uint32_t kh,
+                         std::uint32_t kw, std::uint32_t pad_top, std::uint32_t pad_left,
+                         const tuning::WindowTile& tile, const DeviceTraits& traits);
 
 // One function for each operator, or group of operators with one contract.
 Result<Lowered> conv(const LowerRequest& request);

@@ -52,6 +52,7 @@ void bind_weighted(Dispatch& d, const LowerRequest& request) {
 
 // Which family of matrix kernels suits the device.
 enum class Family {
+  kMatrix,    // gemm_coopmat.comp
   kSubgroup,  // conv_subgroup.comp; wrong, not only slow, on another subgroup size
   kTiled,     // gemm_nc.comp
   kPlain,     // gemm_reg.comp, conv_direct.comp: runs anywhere
@@ -65,6 +66,7 @@ Family family(const DeviceTraits& t) {
                ? Family::kSubgroup
                : Family::kPlain;
   }
+  if (t.matrix_m != 0) return Family::kMatrix;
   return t.max_invocations >= tuning::kGemmInvocations && t.shared_bytes >= tuning::kGemmSharedBytes
              ? Family::kTiled
              : Family::kPlain;
@@ -124,13 +126,76 @@ void push_window(Dispatch& d, const Window& w) {
 
 }  // namespace
 
+void use_matrices(Dispatch& d, std::uint32_t rows, std::uint32_t n4, const tuning::MatrixTile& t,
+                  const DeviceTraits& traits) {
+  d.kernel = d.kernel == "gemm_nc"   ? "gemm_coopmat"
+             : d.kernel == "conv_nc" ? "window_coopmat"
+                                     : "deconv_coopmat";
+  d.axes = {{"MATRIX", traits.matrix}};
+  std::erase_if(d.specs, [](const SpecChoice& s) { return s.name == "tile_k4"; });
+  for (const auto& [name, value] :
+       {std::pair<std::string_view, std::uint32_t>{"tile_k4", t.tile_k4},
+        {"groups_k", t.groups_k},
+        {"groups_m", t.groups_m},
+        {"groups_n", t.groups_n},
+        {"matrices_m", t.matrices_m},
+        {"matrices_n", t.matrices_n}}) {
+    d.specs.push_back({name, value});
+  }
+  d.local_size = {t.groups_k * t.groups_m * t.groups_n * traits.subgroup_size, 1, 1};
+  set_matrix_grid(d, rows, n4, t.groups_m * t.matrices_m * traits.matrix_m,
+                  t.groups_n * t.matrices_n * traits.matrix_n / 4, traits);
+}
+
+bool use_window_matrices(Dispatch& d, const Dims& x, const Dims& y, std::uint32_t kh,
+                         std::uint32_t kw, std::uint32_t pad_top, std::uint32_t pad_left,
+                         const tuning::WindowTile& t, const DeviceTraits& traits) {
+  const std::uint32_t own_n4 = t.matrices_n * traits.matrix_n / 4;
+  if (x.c4() % (traits.matrix_k / 4) != 0 || y.c4() % own_n4 != 0 || y.c4() % 2 != 0) {
+    return false;
+  }
+  const std::uint32_t lines = t.groups * t.matrices_m;
+  const std::uint32_t stride = x.c4() + 2 - x.c4() / 2 % 2 * 2;
+  const std::uint64_t shared =
+      std::uint64_t{8} * (lines + kh - 1) * (traits.matrix_m + kw - 1) * stride +
+      16 * t.groups * traits.matrix_m * (own_n4 + 1);
+  const std::uint32_t threads = t.groups * traits.subgroup_size;
+  if (shared > traits.shared_bytes || threads > traits.max_invocations) return false;
+  const std::uint64_t tiles_y = (y.h - 1) / lines + 1, tiles_x = (y.w - 1) / traits.matrix_m + 1;
+  const std::uint64_t tiles = y.n * tiles_y * tiles_x;
+  if (tiles > traits.max_group_count[1]) return false;
+  d.kernel = "conv_coopmat";
+  d.axes = {{"MATRIX", traits.matrix}};
+  std::erase_if(d.specs, [](const SpecChoice& s) { return s.name == "tile_k4"; });
+  for (const auto& [name, value] : {std::pair<std::string_view, std::uint32_t>{"in4", x.c4()},
+                                    {"kh", kh},
+                                    {"kw", kw},
+                                    {"groups", t.groups},
+                                    {"matrices_m", t.matrices_m},
+                                    {"matrices_n", t.matrices_n}}) {
+    d.specs.push_back({name, value});
+  }
+  d.push_words = 8;  // what stands behind the epilogue is the kernel's own
+  push_all(d, {y.c4(), x.h, x.w, y.h, y.w, pad_top, pad_left, static_cast<std::uint32_t>(tiles_y),
+               static_cast<std::uint32_t>(tiles_x)});
+  d.local_size = {threads, 1, 1};
+  d.groups = {y.c4() / own_n4, static_cast<std::uint32_t>(tiles), 1};
+  return true;
+}
+
 Dispatch matrix_product(const MatrixProduct& m, const DeviceTraits& traits) {
   Dispatch d;
   d.buffers = {m.input, m.residual, m.weights, m.scale, m.bias, m.output};
   push_epilogue(d, m.epilogue);
   set_epilogue_specs(d, m.epilogue, m.flags);
   push_all(d, {m.rows, m.k4, m.n4});
+  d.flops = 32.0 * m.rows * m.k4 * m.n4;
   switch (family(traits)) {
+    case Family::kMatrix:
+      d.kernel = "gemm_nc";
+      use_matrices(d, m.rows, m.n4, tuning::matrix_tile(m.rows, m.k4, m.n4, traits.matrix_n),
+                   traits);
+      break;
     case Family::kSubgroup:
       d.kernel = "gemm_subgroup";
       set_subgroup_grid(d, m.rows, m.n4, traits);
@@ -182,6 +247,7 @@ Result<Lowered> conv(const LowerRequest& request) {
     push_all(d, {x.h, x.w, y.h, y.w});
     push_window(d, w);
   };
+  d.flops = 32.0 * rows * x.c4() * static_cast<double>(w.kh * w.kw) * y.c4();
   switch (family(request.traits)) {
     case Family::kSubgroup:
       d.kernel = "conv_subgroup";
@@ -189,13 +255,31 @@ Result<Lowered> conv(const LowerRequest& request) {
       push_shape();
       set_subgroup_grid(d, rows, y.c4(), request.traits);
       break;
+    case Family::kMatrix:
     case Family::kTiled: {
       const std::uint64_t k4 = std::uint64_t{x.c4()} * static_cast<std::uint64_t>(w.kh * w.kw);
       if (k4 >= kMaxVectors) return unsupported(request, "a window of 2^31 vectors or more");
       d.kernel = "conv_nc";
       push_all(d, {rows, static_cast<std::uint32_t>(k4), y.c4(), x.c4()});
       push_shape();
-      set_tiled_grid(d, rows, static_cast<std::uint32_t>(k4), y.c4(), request.traits);
+      if (request.traits.matrix_m != 0 && w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 &&
+          w.dilation_w == 1 &&
+          use_window_matrices(d, x, y, static_cast<std::uint32_t>(w.kh),
+                              static_cast<std::uint32_t>(w.kw), static_cast<std::uint32_t>(w.top),
+                              static_cast<std::uint32_t>(w.left),
+                              tuning::window_tile(y.n, y.h, y.w, y.c4(), request.traits.matrix_m,
+                                                  request.traits.matrix_n),
+                              request.traits)) {
+        break;
+      }
+      if (request.traits.matrix_m != 0) {
+        use_matrices(d, rows, y.c4(),
+                     tuning::matrix_tile(rows, static_cast<std::uint32_t>(k4), y.c4(),
+                                         request.traits.matrix_n),
+                     request.traits);
+      } else {
+        set_tiled_grid(d, rows, static_cast<std::uint32_t>(k4), y.c4(), request.traits);
+      }
       break;
     }
     case Family::kPlain: {
@@ -232,9 +316,15 @@ Result<Lowered> depthwise(const LowerRequest& request) {
     d.specs.push_back({"dilation_w", static_cast<std::uint32_t>(w.dilation_w)});
   }
   for (std::uint32_t v : {y.n, x.h, x.w, x.c4(), y.h, y.w}) d.push_u32(v);
+  d.flops = 8.0 * static_cast<double>(y.vectors()) * static_cast<double>(w.kh * w.kw);
   push_window(d, w);
-  const std::uint64_t tiles = (y.w + tuning::kDepthwiseTileW - 1) / tuning::kDepthwiseTileW;
-  set_linear_grid(d, std::uint64_t{y.n} * y.h * tiles * y.c4(), request.traits);
+  std::uint32_t tile_w = tuning::kDepthwiseTileW;
+  const auto jobs = [&] { return std::uint64_t{y.n} * y.h * ((y.w - 1) / tile_w + 1) * y.c4(); };
+  if (!request.traits.software) {
+    while (tile_w > 1 && jobs() < tuning::kDepthwiseJobs) tile_w /= 2;
+  }
+  if (tile_w != tuning::kDepthwiseTileW) d.specs.push_back({"tile_w", tile_w});
+  set_linear_grid(d, jobs(), request.traits);
   Lowered out;
   out.dispatches.push_back(std::move(d));
   return out;
@@ -258,14 +348,21 @@ Result<Lowered> deconv(const LowerRequest& request) {
   bind_weighted(d, request);
   push_all(d, {rows, x.c4(), n4, y.c4(), x.w, static_cast<std::uint32_t>(kh),
                static_cast<std::uint32_t>(kw)});
+  d.flops = 32.0 * rows * x.c4() * n4;
   switch (family(request.traits)) {
     case Family::kSubgroup:
       d.kernel = "deconv_subgroup";
       set_subgroup_grid(d, rows, n4, request.traits);
       break;
+    case Family::kMatrix:
     case Family::kTiled:
       d.kernel = "deconv_nc";
-      set_tiled_grid(d, rows, x.c4(), n4, request.traits);
+      if (request.traits.matrix_m != 0) {
+        use_matrices(d, rows, n4, tuning::matrix_tile(rows, x.c4(), n4, request.traits.matrix_n),
+                     request.traits);
+      } else {
+        set_tiled_grid(d, rows, x.c4(), n4, request.traits);
+      }
       break;
     case Family::kPlain:
       d.kernel = "deconv";

@@ -116,6 +116,9 @@ Result<Lowered> squeeze_excite(const LowerRequest& request) {
   push_epilogue(d, mid);
   for (std::uint32_t v : {x.c4(), middle.c4(), y.c4()}) d.push_u32(v);
   d.local_size = {tuning::kSqueezeX, tuning::kSqueezeY, 1};
+  if (request.traits.max_invocations >= 1024 && request.traits.shared_bytes >= 32768) {
+    d.local_size = {middle.c4() > 32 || y.c4() > 64 ? 64u : 32u, 16, 1};
+  }
   if (request.traits.software) d.local_size = {8, 1, 1};
   while (d.local_size[0] * d.local_size[1] > request.traits.max_invocations) d.local_size[1] /= 2;
   d.groups = {x.n, 1, 1};

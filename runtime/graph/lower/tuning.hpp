@@ -9,6 +9,9 @@ namespace spirkiln::tuning {
 
 // Invocations of a workgroup in jobs where each works for itself. Two subgroups of 32 or one of 64.
 inline constexpr std::uint32_t kLinearGroup = 64;
+// With very many of them, starting workgroups is what takes time.
+inline constexpr std::uint32_t kLinearGroupWide = 256;
+inline constexpr std::uint64_t kLinearGroupWideFrom = 1u << 18;
 // A CPU driver pays for each workgroup, not for each invocation.
 inline constexpr std::uint32_t kLinearGroupSoftware = 128;
 
@@ -52,7 +55,9 @@ inline constexpr std::uint32_t kAttentionMaxDim4 = 32;
 // Register tiles, as the kernels have them.
 inline constexpr std::uint32_t kRegTileM = 4;  // gemm_reg.comp TILE_M
 inline constexpr std::uint32_t kConvTileW = 4;  // conv_direct.comp TILE_W
-inline constexpr std::uint32_t kDepthwiseTileW = 4;  // depthwise.comp TILE_W
+inline constexpr std::uint32_t kDepthwiseTileW = 4;  // depthwise.comp tile_w's default
+// Fewer invocations than this leave a GPU idle: tiles are narrower then.
+inline constexpr std::uint64_t kDepthwiseJobs = 1u << 16;
 inline constexpr std::uint32_t kGemmTileM = 4;  // gemm_nc.comp TILE_M
 
 // depthwise_line holds a piece of an input line in registers; wider kernels take the other form. A
@@ -103,5 +108,54 @@ inline constexpr std::uint32_t kSubgroupLanes = 8;
 inline constexpr std::uint32_t kSubgroupTileP = 2;
 inline constexpr std::uint32_t kSubgroupTileN = 4;
 inline constexpr std::uint32_t kSubgroupLocal = 8;
+
+// Subgroups of a workgroup of gemm_coopmat.comp along K, M and N, the matrices that each computes,
+// and the vectors of K in a tile.
+struct MatrixTile {
+  std::uint32_t groups_k, groups_m, groups_n, matrices_m, matrices_n, tile_k4;
+};
+
+// From a sweep of up to 727 tiles on the H200 (spirkiln-bench sweep), with matrices of 16 x 8 x 16.
+// Microseconds, beside the best tile of the shape and gemm_nc:
+//   57600 x 48 x 48     9.3   9.3  16.7      11520 x 240 x 240   19.2  19.2  69.0
+//   14400 x 96 x 96     7.3   6.9  15.1      480 x 480 x 480      6.7   6.7  15.2
+//   3600 x 192 x 192    6.7   6.6  16.3      960 x 240 x 240      5.0   5.0   9.8
+//   5760 x 480 x 480   30.6  28.4   107      40 x 1440 x 60       9.8   9.8  40.8
+constexpr MatrixTile matrix_tile(std::uint32_t rows, std::uint32_t k4, std::uint32_t n4,
+                                 std::uint32_t matrix_n) {
+  const std::uint32_t columns = (n4 * 4 + matrix_n - 1) / matrix_n;  // of matrices
+  const std::uint32_t wide = matrix_n / 8;  // what stands below is in columns of 8
+  // A few rows: subgroups share K, or the work of all columns is too little for the device.
+  if (rows <= 64 && k4 >= 64) return {4, 1, 2, 1, 1, 32};
+  if (rows <= 64) return {2, 1, 4, 2, 2 / wide, 16};
+  const bool threes = columns * wide % 3 == 0 && columns * wide <= 24;
+  const std::uint32_t matrices_n = (threes ? 3 : 4) / (threes ? 1 : wide);
+  const std::uint32_t across = (columns + matrices_n - 1) / matrices_n;  // subgroups
+  const std::uint32_t groups_n = across >= 4 ? 4 : across >= 2 ? 2 : 1;
+  const std::uint32_t groups_m = groups_n == 1 ? 2 : 8 / groups_n;
+  const std::uint32_t blocks =
+      ((rows - 1) / (groups_m * 32) + 1) * ((columns - 1) / (groups_n * matrices_n) + 1);
+  // Too few workgroups for 132 multiprocessors.
+  if (blocks < 100 && k4 >= 48) return {2, 1, 4, 2, 2 / wide, 32};
+  return {1, groups_m, groups_n, 2, matrices_n, k4 <= 32 ? 4u : 16u};
+}
+
+// Subgroups of a workgroup of conv_coopmat.comp and the matrices that each computes.
+struct WindowTile {
+  std::uint32_t groups, matrices_m, matrices_n;
+};
+// 240 x 240 x 96, 3 x 3 to 24 channels: 32.5 us with {4, 2, 3}, the best of all, where gemm_coopmat
+// takes 62 and conv_nc 149. 30 x 30: 6.6 with {4, 1, 1}, 21 by conv_nc.
+constexpr WindowTile window_tile(std::uint32_t n, std::uint32_t h, std::uint32_t w,
+                                 std::uint32_t n4, std::uint32_t matrix_m, std::uint32_t matrix_n) {
+  const std::uint32_t columns = n4 * 4 / matrix_n;
+  const std::uint32_t most = columns % 3 == 0 ? 3 : columns % 2 == 0 ? 2 : 1;
+  const auto tiles = [&](std::uint32_t lines) {
+    return n * ((h - 1) / lines + 1) * ((w - 1) / matrix_m + 1);
+  };
+  if (tiles(8) >= 200) return {4, 2, most};
+  if (tiles(4) >= 132) return {4, 1, most};
+  return {4, 1, 1};
+}
 
 }  // namespace spirkiln::tuning

@@ -428,21 +428,25 @@ TEST_CASE("second: the product by cooperative matrices is baked", "[second]") {
   if (!folder) SKIP(kNoSecond);
   const test::Workspace w;
   gen::BakeOptions options = w.options();
-  options.inputs = {fs::path(SPIRKILN_SOURCE_ROOT) / "variants/extra"};
+  options.inputs = {fs::path(SPIRKILN_SOURCE_ROOT) / "variants/kernels/matrix.toml"};
   options.second = folder;
   const auto run = test::run_bake(options);
   for (const auto& m : run.messages) UNSCOPED_INFO(m);
   INFO((run.result.ok() ? "" : run.result.error().message));
   REQUIRE(run.result.ok());
-  CHECK(run.result->by_second == 12);
+  CHECK(run.result->by_second == 48);
   const auto second = gen::SecondCompiler::open(*folder);
   REQUIRE(second.ok());
   auto table = Table::from_file((w / "out/test_table.bin").string());
   REQUIRE(table.ok());
-  CHECK(table->variants().size() == 12);
-  for (const auto& [name, size] :
-       {std::pair("gemm_coopmat_fp16sa", 32u), std::pair("gemm_coopmat_fp16pa_subgroupsize8", 8u),
-        std::pair("gemm_coopmat_fp16sa_subgroupsize64", 64u)}) {
+  CHECK(table->variants().size() == 48);
+  // Workgroup memory of the constants' defaults, worked out by hand: vectors of halves for the
+  // tiles (64 x 10 and 32 x 10; 32 x 18; 32 x 10 and 32 x 10), vectors of floats for the sums.
+  for (const auto& [name, shared] :
+       {std::pair("gemm_coopmat_fp16s", 64u * 10 * 8 + 32 * 10 * 8 + 4 * 16 * 5 * 16),
+        std::pair("gemm_coopmat_fp16p_matrix8080808", 32u * 10 * 8 + 32 * 10 * 8 + 4 * 8 * 5 * 16),
+        std::pair("gemm_coopmat_fp16s_matrix16161664",
+                  64u * 10 * 8 + 32 * 18 * 8 + 4 * 16 * 9 * 16)}) {
     INFO(name);
     const auto* variant = table->find_variant(name);
     REQUIRE(variant != nullptr);
@@ -452,7 +456,7 @@ TEST_CASE("second: the product by cooperative matrices is baked", "[second]") {
       INFO(capability);
       CHECK(std::count(needs.begin(), needs.end(), capability) == 1);
     }
-    const bool packed = std::string_view(name).find("fp16pa") != std::string_view::npos;
+    const bool packed = std::string_view(name).find("fp16p") != std::string_view::npos;
     CHECK(std::count(needs.begin(), needs.end(), 4433u) == (packed ? 0 : 1));
     CHECK(needs.size() == (packed ? 4 : 5));
     std::vector<std::string> extensions;
@@ -462,12 +466,11 @@ TEST_CASE("second: the product by cooperative matrices is baked", "[second]") {
     CHECK((blob.flags & table::kUsesCooperativeMatrix) != 0);
     CHECK(blob.vulkan_version == 0x00401000);
     CHECK(blob.spirv_version == 0x00010300);
-    CHECK(blob.local_size[0] == size);
-    CHECK(blob.local_size_id[0] == table::kNone);
+    CHECK(blob.local_size_id[0] == 233);
     CHECK(blob.binding_count == 6);
     CHECK(blob.push_bytes == 44);
-    // 32 x 6 and 16 x 10 vectors of halves, 32 x 9 of floats.
-    CHECK(blob.shared_bytes == 32 * 6 * 8 + 16 * 10 * 8 + 32 * 9 * 16);
+    CHECK(blob.shared_bytes == shared);
+    CHECK((blob.flags & table::kRawWords) == 0);
     const auto words = test::words_of(w / "out/test_table.bin", name);
     CHECK((*second)->validate(words, gen::kTargets[1]).ok());
     CHECK_FALSE((*second)->validate(words, gen::kTargets[0]).ok());  // it can tell
@@ -478,11 +481,10 @@ TEST_CASE("second: the product by cooperative matrices is baked", "[second]") {
   }
   // `dump` shows it, with the other's disassembler where its own does not know the words.
   const std::string command = "'" SPIRKILN_PROGRAM "' dump '" +
-                              (w / "out/test_table.bin").string() +
-                              "' gemm_coopmat_fp16sa --glslc ";
+                              (w / "out/test_table.bin").string() + "' gemm_coopmat_fp16s --glslc ";
   CHECK(std::system((command + "'" + folder->string() + "' | grep -q OpCooperativeMatrixLoadKHR")
                         .c_str()) == 0);
-  if (!gen::disassemble(test::words_of(w / "out/test_table.bin", "gemm_coopmat_fp16sa")).ok()) {
+  if (!gen::disassemble(test::words_of(w / "out/test_table.bin", "gemm_coopmat_fp16s")).ok()) {
     CHECK(std::system(
               (command + "none 2>&1 | grep -q 'fetch-glslc.sh fetches a newer one'").c_str()) == 0);
   }
