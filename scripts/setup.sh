@@ -113,7 +113,17 @@ if [[ $check_only == yes ]]; then
   say "everything is installed"
   exit 0
 fi
-if ((${#missing[@]} + ${#outdated[@]} == 0)); then exit 0; fi
+# Debian 12's own compiler knows no cooperative matrices. Kernels that need them are left out without.
+newer_compiler() {
+  if [[ ${ID:-}:${VERSION_ID:-} == debian:12 ]] &&
+    ! "$(dirname "${BASH_SOURCE[0]}")/fetch-glslc.sh" >/dev/null; then
+    say "no newer glslc: kernels by cooperative matrices are left out (scripts/fetch-glslc.sh)"
+  fi
+}
+if ((${#missing[@]} + ${#outdated[@]} == 0)); then
+  newer_compiler
+  exit 0
+fi
 
 as_root=()
 if ((EUID != 0)); then
@@ -167,4 +177,5 @@ find_missing
 if ((${#missing[@]} + ${#outdated[@]})); then
   die "still missing or too old after the installation: ${missing[*]} ${outdated[*]}"
 fi
+newer_compiler
 say "done"

@@ -229,8 +229,9 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
     queries.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
     queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
     recording->repeats_ = profile;
+    // The start, what stands behind each step or, without profile, behind all of them, the end.
     recording->query_count_ =
-        profile != 0 ? static_cast<std::uint32_t>(program.steps.size()) + 1 : 2;
+        profile != 0 ? static_cast<std::uint32_t>(program.steps.size()) + 1 : 3;
     queries.queryCount = recording->query_count_;
     r = made(f.vkCreateQueryPool(device_->device, &queries, nullptr, &recording->queries_),
              &recording->queries_);
@@ -277,6 +278,9 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
                             static_cast<std::uint32_t>(i) + 1);
     }
   }
+  if (profile == 0 && recording->queries_ != VK_NULL_HANDLE) {
+    f.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, recording->queries_, 1);
+  }
   VkMemoryBarrier to_host = memory_barrier(VK_ACCESS_SHADER_WRITE_BIT, VK_ACCESS_HOST_READ_BIT);
   VkPipelineStageFlags last_stage = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
   if (!program.copies.empty()) {
@@ -287,7 +291,7 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
   f.vkCmdPipelineBarrier(c, last_stage, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &to_host, 0, nullptr, 0,
                          nullptr);
   if (profile == 0 && recording->queries_ != VK_NULL_HANDLE) {
-    f.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, recording->queries_, 1);
+    f.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, recording->queries_, 2);
   }
   r = f.vkEndCommandBuffer(c);
   if (r != VK_SUCCESS) return device_->error("vkEndCommandBuffer", r);
@@ -400,6 +404,8 @@ Status Executor::read_times(Recording* recording, double* ms) const {
     return static_cast<double>((to - from) & mask) * device_->timestamp_ns * 1e-6;
   };
   *ms = between(ticks.front(), ticks.back());
+  recording->kernels_ms_ =
+      recording->repeats_ != 0 ? *ms : between(ticks.front(), ticks[ticks.size() - 2]);
   recording->step_ms_.clear();
   for (std::size_t i = 1; recording->repeats_ != 0 && i < ticks.size(); ++i) {
     recording->step_ms_.push_back(between(ticks[i - 1], ticks[i]) / recording->repeats_);

@@ -29,6 +29,9 @@ class Recording {
   std::uint32_t barriers() const { return barriers_; }
   // Of the last run of a recording with profile, in order of the steps: one of their repeats.
   const std::vector<double>& step_ms() const { return step_ms_; }
+  // Of the last run, on the device, without the copies of results to the host; 0 without
+  // timestamps.
+  double kernels_ms() const { return kernels_ms_; }
 
  private:
   friend class Executor;
@@ -42,6 +45,7 @@ class Recording {
   std::uint32_t query_count_ = 0;
   std::uint32_t repeats_ = 0;
   std::vector<double> step_ms_;
+  double kernels_ms_ = 0;
   std::uint64_t generation_ = 0;
   std::uint32_t barriers_ = 0;
 };

@@ -132,8 +132,8 @@ class ProgramBuilder {
 };
 
 DeviceTraits traits_of(const DeviceCaps& caps);
-// The same with each of the matrices that the device multiplies and the table has kernels for in one
-// of these forms, best first; none where there are none.
+// The same with each of the matrices that the device multiplies and the table has kernels for in
+// one of these forms, best first; none where there are none.
 std::vector<DeviceTraits> matrix_traits(const DeviceCaps& caps, const Table& table,
                                         const std::vector<Form>& forms);
 // With the best of them.

@@ -143,6 +143,7 @@ Result<std::vector<TensorF32>> VulkanGraph::run(const Pictures& pictures, RunTim
   if (timings != nullptr) {
     timings->upload_ms = upload_ms;
     timings->gpu_ms = *gpu_ms;
+    timings->kernels_ms = (*plan)->recording->kernels_ms();
     timings->download_ms = ms_since(begin);
     timings->dispatches = static_cast<std::uint32_t>(planned.program.steps.size());
   }

@@ -69,9 +69,9 @@ TEST_CASE("matrices: pointwise convolutions", "[coopmat]") {
 TEST_CASE("matrices: sums are single precision", "[coopmat]") {
   need_matrices();
   // 600 * 512 * 0.75 = 230,400 is beyond half precision's range.
-  Case c = conv_case(Op::kConv, {1, 1, 19, 600}, 6, {}, 7);
+  Case c = conv_case(Op::kConv, {1, 1, 19, 600}, 22, {}, 7);
   for (double& v : c.inputs[0].v) v = 512;
-  for (std::size_t i = 0; i < c.consts[0].size(); i++) c.consts[0][i] = i % 8 < 6 ? 0.75 : 0;
+  for (std::size_t i = 0; i < c.consts[0].size(); i++) c.consts[0][i] = i % 24 < 22 ? 0.75 : 0;
   for (double& v : c.consts[1]) v = 1.0 / 4096;
   RunOptions plain = options("gemm_coopmat");
   plain.activation = activations(false)[0];  // none, which would hide the sum
@@ -79,7 +79,7 @@ TEST_CASE("matrices: sums are single precision", "[coopmat]") {
   // 4096 + 600 small products: in half precision each of them is lost.
   for (std::size_t i = 0; i < c.inputs[0].v.size(); i++) c.inputs[0].v[i] = i % 600 == 0 ? 64 : 1;
   for (std::size_t i = 0; i < c.consts[0].size(); i++) {
-    c.consts[0][i] = i % 8 >= 6 ? 0 : i < 8 ? 64 : 1;
+    c.consts[0][i] = i % 24 >= 22 ? 0 : i < 24 ? 64 : 1;
   }
   check(c, plain);
 }
@@ -93,17 +93,17 @@ TEST_CASE("matrices: dense convolutions", "[coopmat]") {
     Window w;
   };
   const Shape shapes[] = {
-      {"window_coopmat", {1, 7, 11, 3}, 16, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1}},
-      {"window_coopmat", {2, 5, 9, 7}, 5, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}},
-      {"window_coopmat", {1, 13, 11, 6}, 7, {3, 3, 1, 2, 2, 3, 1, 2, 2, 3}},
-      {"window_coopmat", {3, 4, 5, 2}, 3, {4, 5, 3, 2, 3, 4, 3, 4, 1, 1}},
+      {"window_coopmat", {1, 7, 11, 3}, 26, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1}},
+      {"window_coopmat", {2, 5, 9, 7}, 25, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}},
+      {"window_coopmat", {1, 13, 11, 6}, 37, {3, 3, 1, 2, 2, 3, 1, 2, 2, 3}},
+      {"window_coopmat", {3, 4, 5, 2}, 23, {4, 5, 3, 2, 3, 4, 3, 4, 1, 1}},
       {"window_coopmat", {1, 1, 40, 480}, 60, {1, 3, 1, 1, 0, 1, 0, 1, 1, 1}},
       // Channels of whole matrices, stride 1: the input is loaded once for all taps.
       {"conv_coopmat", {1, 30, 30, 96}, 24, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}},
       {"conv_coopmat", {2, 33, 47, 32}, 48, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}},
-      {"conv_coopmat", {1, 1, 17, 16}, 8, {1, 3, 1, 1, 0, 1, 0, 1, 1, 1}},
-      {"conv_coopmat", {1, 21, 19, 16}, 16, {5, 4, 1, 1, 2, 1, 2, 2, 1, 1}},
-      {"conv_coopmat", {1, 9, 14, 32}, 8, {2, 2, 1, 1, 0, 0, 1, 1, 1, 1}},
+      {"conv_coopmat", {1, 1, 17, 16}, 24, {1, 3, 1, 1, 0, 1, 0, 1, 1, 1}},
+      {"conv_coopmat", {1, 21, 19, 16}, 32, {5, 4, 1, 1, 2, 1, 2, 2, 1, 1}},
+      {"conv_coopmat", {1, 9, 14, 32}, 40, {2, 2, 1, 1, 0, 0, 1, 1, 1, 1}},
       {"conv_coopmat", {1, 130, 250, 16}, 24, {3, 3, 1, 1, 1, 1, 1, 1, 1, 1}},
   };
   std::uint32_t k = 0;
@@ -121,9 +121,11 @@ TEST_CASE("matrices: transposed convolutions", "[coopmat]") {
     std::uint32_t cout;
     std::int32_t kh, kw;
   };
-  const Shape shapes[] = {{{1, 5, 7, 24}, 24, 2, 2}, {{2, 3, 11, 6}, 1, 2, 2},
-                          {{1, 1, 1, 1}, 1, 2, 2},   {{1, 4, 3, 5}, 7, 3, 1},
-                          {{1, 3, 5, 3}, 18, 1, 4},  {{1, 20, 31, 24}, 24, 2, 2}};
+  const Shape shapes[] = {{{1, 5, 7, 24}, 24, 2, 2},
+                          {{2, 3, 11, 46}, 5, 2, 2},
+                          {{1, 4, 3, 25}, 17, 3, 1},
+                          {{1, 3, 5, 13}, 18, 1, 4},
+                          {{1, 20, 31, 24}, 24, 2, 2}};
   std::uint32_t k = 0;
   for (const Shape& s : shapes) {
     INFO("shape " << k);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
+#include <map>
 #include <string>
+#include <tuple>
 
 #include "graph/dispatch.hpp"
 
@@ -307,6 +309,61 @@ TEST_CASE("pictures and results") {
   REQUIRE(out.ok());
   check_limits(*out, gpu());
   CHECK_FALSE(lower_output({1, 40000, 40000, 6625}, gpu()).ok());
+}
+
+TEST_CASE("products by cooperative matrices: tiles that fit the device and cover the result",
+          "[lowering]") {
+  for (const std::uint32_t shared : {16384u, 32768u, 49152u}) {
+    for (const auto& [m, n, k, value] : {std::tuple{16u, 8u, 16u, "16081632"},
+                                         {16u, 16u, 16u, "16161632"},
+                                         {8u, 16u, 16u, "8161632"}}) {
+      DeviceTraits t = gpu();
+      t.shared_bytes = shared;
+      t.max_invocations = shared == 16384 ? 128 : 1024;
+      t.subgroup_size = 32;
+      t.matrix_m = m;
+      t.matrix_n = n;
+      t.matrix_k = k;
+      t.matrix = value;
+      for (const std::uint32_t pixels : {1u, 40u, 64u, 65u, 480u, 3600u, 57600u, 230400u}) {
+        for (const std::uint32_t inputs : {12u, 24u, 48u, 120u, 480u, 2880u}) {
+          for (const std::uint32_t outputs : {1u, 16u, 24u, 60u, 96u, 384u, 6625u}) {
+            INFO(value << ", " << pixels << " x " << inputs << " x " << outputs << ", " << shared);
+            const auto lowered = lower_node(
+                {node_of(Op::kConv, {1, 1, 1, 1, 0, 0, 0, 0, 1, 1, static_cast<int>(inputs),
+                                     static_cast<int>(outputs)}),
+                 {{1, 1, pixels, inputs}},
+                 {1, 1, pixels, outputs},
+                 t});
+            REQUIRE(lowered.ok());
+            const Dispatch& d = lowered->dispatches.at(0);
+            check_limits(*lowered, t);
+            if (d.kernel != "gemm_coopmat") {
+              CHECK(d.kernel == "gemm_nc");
+              CHECK((outputs < 21 || inputs * outputs < 1000));
+              continue;
+            }
+            std::map<std::string_view, std::uint32_t> spec;
+            for (const SpecChoice& s : d.specs) spec[s.name] = s.bits;
+            CHECK(d.local_size[0] ==
+                  spec["groups_k"] * spec["groups_m"] * spec["groups_n"] * t.subgroup_size);
+            // Each share of K is whole matrices.
+            CHECK(spec["tile_k4"] % (spec["groups_k"] * k / 4) == 0);
+            const std::uint64_t block_m = spec["groups_m"] * spec["matrices_m"] * m;
+            const std::uint64_t columns = spec["groups_n"] * spec["matrices_n"] * n;
+            CHECK(block_m * d.groups[1] * d.groups[2] >= pixels);
+            CHECK(columns * d.groups[0] >= outputs);
+            // Arrays as in gemm_coopmat.comp: halves for the tiles, floats for the sums.
+            const std::uint64_t own = spec["matrices_n"] * n / 4;
+            const std::uint64_t bytes =
+                8 * (block_m * (spec["tile_k4"] + 2) + spec["tile_k4"] * 4 * (columns / 4 + 2)) +
+                16 * d.local_size[0] / t.subgroup_size * m * (own + 1);
+            CHECK(bytes <= shared);
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace spirkiln

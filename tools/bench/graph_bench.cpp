@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph_bench.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -30,16 +28,16 @@ double quantile(std::vector<double> values, double q) {
 struct Form {
   GraphBenchRow row;
   std::optional<Graph> graph;
-  std::vector<double> wall, gpu, cpu;
+  std::vector<double> wall, gpu, cpu, kernels;
   TensorF32 result;
 };
 
 Status first_run(Form& form, const Device& device, const Model& model, const Pictures& pictures,
-                 std::uint32_t threads) {
+                 std::uint32_t threads, const MessageCallback& message) {
   GraphOptions options;
   options.variant = form.row.variant;
   options.threads = threads;
-  options.message = [](Severity, std::string_view text) { fmt::print(stderr, "{}\n", text); };
+  options.message = message;
   const auto start = Clock::now();
   auto graph = Graph::create(device, model, options);
   if (!graph) return std::move(graph).error();
@@ -64,6 +62,7 @@ Status timed_run(Form& form, const Pictures& pictures, bool keep) {
     form.cpu.push_back(processor_ms() - processor);
     form.wall.push_back(ms_since(start));
     form.gpu.push_back(timings.gpu_ms);
+    form.kernels.push_back(timings.kernels_ms);
   }
   return Ok{};
 }
@@ -100,7 +99,8 @@ std::vector<std::uint8_t> seeded_picture(const GraphBenchOptions& o) {
 }  // namespace
 
 Result<std::vector<GraphBenchRow>> bench_graph(const Device& device,
-                                               const GraphBenchOptions& options) {
+                                               const GraphBenchOptions& options,
+                                               const MessageCallback& message) {
   auto model = Model::open(options.pack);
   if (!model) return std::move(model).error();
   const std::vector<std::uint8_t> bytes = seeded_picture(options);
@@ -110,7 +110,7 @@ Result<std::vector<GraphBenchRow>> bench_graph(const Device& device,
   for (const std::string& variant : options.variants) {
     Form& form = forms.emplace_back();
     form.row.variant = variant;
-    const Status status = first_run(form, device, *model, pictures, options.threads);
+    const Status status = first_run(form, device, *model, pictures, options.threads, message);
     if (!status && forms.size() == 1) return status.error();
     if (!status) form.row.error = status.error().message;
   }
@@ -132,6 +132,7 @@ Result<std::vector<GraphBenchRow>> bench_graph(const Device& device,
       form.row.wall_min_ms = quantile(form.wall, 0);
       form.row.wall_p95_ms = quantile(form.wall, 0.95);
       form.row.gpu_ms = quantile(form.gpu, 0.5);
+      form.row.kernels_ms = quantile(form.kernels, 0.5);
       form.row.cpu_ms = quantile(form.cpu, 0.5);
       form.row.device_bytes = form.graph->device_bytes();
       form.row.max_abs = max_abs_difference(forms.front().result, form.result);

@@ -27,6 +27,7 @@ struct GraphBenchRow {
   double first_ms = 0;      // first call: plan, pipelines, weights, run
   double wall_ms = 0, wall_min_ms = 0, wall_p95_ms = 0;  // median, minimum, 95th percentile
   double gpu_ms = 0;        // median
+  double kernels_ms = 0;    // median, without the copy of the results to the host
   double cpu_ms = 0;        // processor time of this process, of all threads: median
   std::uint32_t dispatches = 0;
   std::uint64_t device_bytes = 0;
@@ -35,6 +36,7 @@ struct GraphBenchRow {
 
 // Errors: the pack cannot be read, or the first form does not run.
 Result<std::vector<GraphBenchRow>> bench_graph(const Device& device,
-                                               const GraphBenchOptions& options);
+                                               const GraphBenchOptions& options,
+                                               const MessageCallback& message = {});
 
 }  // namespace spirkiln::bench

@@ -9,8 +9,8 @@
 #include "caps_report.hpp"
 #include "cli_helpers.hpp"
 #include "graph_bench.hpp"
-#include "output_set.hpp"
 #include "matrix_bench.hpp"
+#include "output_set.hpp"
 #include "program.hpp"
 
 namespace {
@@ -42,16 +42,18 @@ bool parse_shape(const std::string& text, GraphBenchOptions& o) {
 
 void print_text(const GraphBenchOptions& o, const std::vector<GraphBenchRow>& rows) {
   fmt::print("{} at {}x{}x{}, {} runs\n", o.pack, o.n, o.h, o.w, o.runs);
-  fmt::print("{:8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>9} {:>10}\n", "form", "first ms",
-             "median", "min", "p95", "gpu ms", "cpu ms", "disp.", "MB", "max abs");
+  fmt::print("{:8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>9} {:>10}\n", "form",
+             "first ms", "median", "min", "p95", "gpu ms", "kernels", "cpu ms", "disp.", "MB",
+             "max abs");
   for (const GraphBenchRow& r : rows) {
     if (!r.error.empty()) {
       fmt::print("{:8} {}\n", r.variant, r.error);
       continue;
     }
-    fmt::print("{:8} {:9.2f} {:9.3f} {:9.3f} {:9.3f} {:9.3f} {:9.3f} {:6} {:9.1f} {:10.3g}\n",
-               r.variant, r.first_ms, r.wall_ms, r.wall_min_ms, r.wall_p95_ms, r.gpu_ms, r.cpu_ms,
-               r.dispatches, static_cast<double>(r.device_bytes) / 1e6, r.max_abs);
+    fmt::print(
+        "{:8} {:9.2f} {:9.3f} {:9.3f} {:9.3f} {:9.3f} {:9.3f} {:9.3f} {:6} {:9.1f} {:10.3g}\n",
+        r.variant, r.first_ms, r.wall_ms, r.wall_min_ms, r.wall_p95_ms, r.gpu_ms, r.kernels_ms,
+        r.cpu_ms, r.dispatches, static_cast<double>(r.device_bytes) / 1e6, r.max_abs);
   }
 }
 
@@ -63,11 +65,12 @@ void print_json(const GraphBenchOptions& o, const DeviceInfo& device,
   for (const GraphBenchRow& r : rows) {
     fmt::print(
         "{}\n {{\"variant\": \"{}\", \"error\": {:?}, \"first_ms\": {:.3f}, \"wall_ms\": "
-        "{:.4f}, \"wall_min_ms\": {:.4f}, \"wall_p95_ms\": {:.4f}, \"gpu_ms\": {:.4f}, \"cpu_ms\": "
+        "{:.4f}, \"wall_min_ms\": {:.4f}, \"wall_p95_ms\": {:.4f}, \"gpu_ms\": {:.4f}, "
+        "\"kernels_ms\": {:.4f}, \"cpu_ms\": "
         "{:.4f}, "
         "\"dispatches\": {}, \"device_bytes\": {}, \"max_abs\": {:.6g}}}",
         separator, r.variant, r.error, r.first_ms, r.wall_ms, r.wall_min_ms, r.wall_p95_ms,
-        r.gpu_ms, r.cpu_ms, r.dispatches, r.device_bytes, r.max_abs);
+        r.gpu_ms, r.kernels_ms, r.cpu_ms, r.dispatches, r.device_bytes, r.max_abs);
     separator = ",";
   }
   fmt::print("\n]}}\n");
@@ -154,10 +157,11 @@ int run_sweep(const SweepArguments& arguments) {
   for (const std::string& text : arguments.shapes) {
     const auto shape = parse_matrix_shape(text);
     if (!shape) {
-      return fail(fmt::format("'{}': expected HxWxC:KHxKWxN such as 60x60x192:1x1x192, at most 2^26 "
-                              "numbers a tensor",
-                              text),
-                  2);
+      return fail(
+          fmt::format("'{}': expected HxWxC:KHxKWxN such as 60x60x192:1x1x192, at most 2^26 "
+                      "numbers a tensor",
+                      text),
+          2);
     }
     shapes.push_back(*shape);
   }
@@ -241,7 +245,7 @@ int run(int argc, char** argv) {
   chosen.backend = backend;
   const auto device = Device::open(chosen);
   if (!device) return fail(device.error().message);
-  const auto rows = bench_graph(*device, options);
+  const auto rows = bench_graph(*device, options, say);
   if (!rows) return fail(rows.error().message);
   if (as_json) {
     print_json(options, device->info(), *rows);

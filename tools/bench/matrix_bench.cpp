@@ -8,9 +8,9 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <optional>
-#include <initializer_list>
 #include <random>
 
 #include "graph/executor.hpp"
@@ -200,11 +200,8 @@ std::vector<tuning::MatrixTile> matrix_tiles(std::uint32_t pixels, std::uint32_t
   const auto add = [&](const tuning::MatrixTile& m) {
     const std::uint32_t groups = m.groups_k * m.groups_m * m.groups_n;
     const std::uint32_t block_m = m.groups_m * m.matrices_m * t.matrix_m;
-    const std::uint32_t own_n4 = m.matrices_n * t.matrix_n / 4;
-    const std::uint32_t shared = block_m * (m.tile_k4 + 2) * 8 +
-                                 m.tile_k4 * 4 * (m.groups_n * own_n4 + 2) * 8 +
-                                 groups * t.matrix_m * (own_n4 + 1) * 16;
-    const bool fits = groups >= 2 && groups <= 8 && shared <= t.shared_bytes &&
+    const bool fits = groups >= 2 && groups <= 8 &&
+                      tuning::matrix_shared_bytes(m, t.matrix_m, t.matrix_n) <= t.shared_bytes &&
                       groups * t.subgroup_size <= t.max_invocations;
     const bool useful = (m.groups_n - 1) * m.matrices_n < columns &&
                         m.groups_n * m.matrices_n < columns + m.matrices_n &&
@@ -304,8 +301,7 @@ Result<std::vector<MatrixRow>> bench_matrix(const Device& device, const MatrixSh
   if (!executor) return executor.error();
   const Problem p = make_problem(shape);
   const DeviceCaps& caps = device.state()->caps;
-  std::vector<Way> ways =
-      ways_of(p, traits_of(caps), matrix_traits(caps, *table, {p.form}));
+  std::vector<Way> ways = ways_of(p, traits_of(caps), matrix_traits(caps, *table, {p.form}));
   Bench bench{device, *table, **executor, p, {}, 0};
   if (auto s = bench.time_all(ways); !s) return s.error();
   std::vector<MatrixRow> rows;

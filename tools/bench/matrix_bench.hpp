@@ -27,7 +27,7 @@ struct MatrixRow {
   double us = 0;
   double tflops = 0;
   double max_error = 0;  // against double precision, relative to the largest value, over a sample
-  std::string error;     // why this way does not run
+  std::string error;  // why this way does not run
 };
 
 // All ways, fastest first: warm, one after the other in every round. Errors: no table, no device

@@ -58,7 +58,7 @@ enum class Family {
   kPlain,     // gemm_reg.comp, conv_direct.comp: runs anywhere
 };
 
-Family family(const DeviceTraits& t) {
+Family family(const DeviceTraits& t, std::uint64_t k4, std::uint64_t n4) {
   if (t.software) {
     return t.subgroup_size == tuning::kSubgroupLanes &&
                    t.max_invocations >= tuning::kSubgroupLocal &&
@@ -66,7 +66,10 @@ Family family(const DeviceTraits& t) {
                ? Family::kSubgroup
                : Family::kPlain;
   }
-  if (t.matrix_m != 0) return Family::kMatrix;
+  if (t.matrix_m != 0 && k4 < kMaxVectors && n4 < kMaxVectors &&
+      tuning::matrices_pay(static_cast<std::uint32_t>(k4), static_cast<std::uint32_t>(n4))) {
+    return Family::kMatrix;
+  }
   return t.max_invocations >= tuning::kGemmInvocations && t.shared_bytes >= tuning::kGemmSharedBytes
              ? Family::kTiled
              : Family::kPlain;
@@ -126,8 +129,15 @@ void push_window(Dispatch& d, const Window& w) {
 
 }  // namespace
 
-void use_matrices(Dispatch& d, std::uint32_t rows, std::uint32_t n4, const tuning::MatrixTile& t,
-                  const DeviceTraits& traits) {
+void use_matrices(Dispatch& d, std::uint32_t rows, std::uint32_t n4,
+                  const tuning::MatrixTile& wanted, const DeviceTraits& traits) {
+  const auto threads = [&](const tuning::MatrixTile& m) {
+    return m.groups_k * m.groups_m * m.groups_n * traits.subgroup_size;
+  };
+  const bool fits =
+      threads(wanted) <= traits.max_invocations &&
+      tuning::matrix_shared_bytes(wanted, traits.matrix_m, traits.matrix_n) <= traits.shared_bytes;
+  const tuning::MatrixTile t = fits ? wanted : tuning::kMatrixLite;
   d.kernel = d.kernel == "gemm_nc"   ? "gemm_coopmat"
              : d.kernel == "conv_nc" ? "window_coopmat"
                                      : "deconv_coopmat";
@@ -142,7 +152,7 @@ void use_matrices(Dispatch& d, std::uint32_t rows, std::uint32_t n4, const tunin
         {"matrices_n", t.matrices_n}}) {
     d.specs.push_back({name, value});
   }
-  d.local_size = {t.groups_k * t.groups_m * t.groups_n * traits.subgroup_size, 1, 1};
+  d.local_size = {threads(t), 1, 1};
   set_matrix_grid(d, rows, n4, t.groups_m * t.matrices_m * traits.matrix_m,
                   t.groups_n * t.matrices_n * traits.matrix_n / 4, traits);
 }
@@ -190,7 +200,7 @@ Dispatch matrix_product(const MatrixProduct& m, const DeviceTraits& traits) {
   set_epilogue_specs(d, m.epilogue, m.flags);
   push_all(d, {m.rows, m.k4, m.n4});
   d.flops = 32.0 * m.rows * m.k4 * m.n4;
-  switch (family(traits)) {
+  switch (family(traits, m.k4, m.n4)) {
     case Family::kMatrix:
       d.kernel = "gemm_nc";
       use_matrices(d, m.rows, m.n4, tuning::matrix_tile(m.rows, m.k4, m.n4, traits.matrix_n),
@@ -248,7 +258,9 @@ Result<Lowered> conv(const LowerRequest& request) {
     push_window(d, w);
   };
   d.flops = 32.0 * rows * x.c4() * static_cast<double>(w.kh * w.kw) * y.c4();
-  switch (family(request.traits)) {
+  const std::uint64_t k4 = std::uint64_t{x.c4()} * static_cast<std::uint64_t>(w.kh * w.kw);
+  const Family which = family(request.traits, k4, y.c4());
+  switch (which) {
     case Family::kSubgroup:
       d.kernel = "conv_subgroup";
       push_all(d, {rows, x.c4(), y.c4()});
@@ -257,12 +269,12 @@ Result<Lowered> conv(const LowerRequest& request) {
       break;
     case Family::kMatrix:
     case Family::kTiled: {
-      const std::uint64_t k4 = std::uint64_t{x.c4()} * static_cast<std::uint64_t>(w.kh * w.kw);
       if (k4 >= kMaxVectors) return unsupported(request, "a window of 2^31 vectors or more");
       d.kernel = "conv_nc";
       push_all(d, {rows, static_cast<std::uint32_t>(k4), y.c4(), x.c4()});
       push_shape();
-      if (request.traits.matrix_m != 0 && w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 &&
+      const bool matrices = which == Family::kMatrix;
+      if (matrices && w.stride_h == 1 && w.stride_w == 1 && w.dilation_h == 1 &&
           w.dilation_w == 1 &&
           use_window_matrices(d, x, y, static_cast<std::uint32_t>(w.kh),
                               static_cast<std::uint32_t>(w.kw), static_cast<std::uint32_t>(w.top),
@@ -272,7 +284,7 @@ Result<Lowered> conv(const LowerRequest& request) {
                               request.traits)) {
         break;
       }
-      if (request.traits.matrix_m != 0) {
+      if (matrices) {
         use_matrices(d, rows, y.c4(),
                      tuning::matrix_tile(rows, static_cast<std::uint32_t>(k4), y.c4(),
                                          request.traits.matrix_n),
@@ -349,7 +361,8 @@ Result<Lowered> deconv(const LowerRequest& request) {
   push_all(d, {rows, x.c4(), n4, y.c4(), x.w, static_cast<std::uint32_t>(kh),
                static_cast<std::uint32_t>(kw)});
   d.flops = 32.0 * rows * x.c4() * n4;
-  switch (family(request.traits)) {
+  const Family which = family(request.traits, x.c4(), n4);
+  switch (which) {
     case Family::kSubgroup:
       d.kernel = "deconv_subgroup";
       set_subgroup_grid(d, rows, n4, request.traits);
@@ -357,7 +370,7 @@ Result<Lowered> deconv(const LowerRequest& request) {
     case Family::kMatrix:
     case Family::kTiled:
       d.kernel = "deconv_nc";
-      if (request.traits.matrix_m != 0) {
+      if (which == Family::kMatrix) {
         use_matrices(d, rows, n4, tuning::matrix_tile(rows, x.c4(), n4, request.traits.matrix_n),
                      request.traits);
       } else {

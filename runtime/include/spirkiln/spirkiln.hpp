@@ -118,6 +118,7 @@ struct GraphOptions {
 struct RunTimings {
   double plan_ms = 0;  // 0 when the plan was cached
   double upload_ms = 0, gpu_ms = 0, download_ms = 0;  // gpu: the work itself, also on a CPU
+  double kernels_ms = 0;  // of gpu_ms, what is no copy to the host; 0 where nothing measures it
   std::uint32_t dispatches = 0;  // steps, on the CPU backend
 };
 

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "canonical_ids.hpp"
+#include "newer_operands.hpp"
 #include "spirv_tools.hpp"
 #include "table/module_coding.hpp"
 
@@ -166,4 +167,35 @@ TEST_CASE("coding: damaged bytes are refused or decoded, and nothing is read out
     }
   }
   CHECK(refused > 10000);
+}
+
+TEST_CASE("newer operands: the instructions of cooperative matrices, by their own tables",
+          "[module]") {
+  using Kinds = std::vector<table::OperandKind>;
+  using enum table::OperandKind;
+  const auto kinds = [](std::uint16_t opcode, std::vector<std::uint32_t> operands) {
+    return gen::newer_operand_kinds(opcode, operands);
+  };
+  // SPV_KHR_cooperative_matrix: type; load and store with and without stride and memory operands
+  // (Aligned 2 brings a number, MakePointerVisible 16 a scope); multiply with a mask; length.
+  CHECK(kinds(4456, {9, 2, 3, 4, 4, 5}) == Kinds{kResult, kId, kId, kId, kId, kId});
+  CHECK(kinds(4457, {1, 9, 2, 3}) == Kinds{kId, kResult, kId, kId});
+  CHECK(kinds(4457, {1, 9, 2, 3, 4}) == Kinds{kId, kResult, kId, kId, kId});
+  CHECK(kinds(4457, {1, 9, 2, 3, 4, 2, 16}) ==
+        Kinds{kId, kResult, kId, kId, kId, kNumber, kNumber});
+  CHECK(kinds(4457, {1, 9, 2, 3, 4, 18, 16, 7}) ==
+        Kinds{kId, kResult, kId, kId, kId, kNumber, kNumber, kId});
+  CHECK(kinds(4458, {2, 8, 3, 4, 8, 7}) == Kinds{kId, kId, kId, kId, kNumber, kId});
+  CHECK(kinds(4459, {1, 9, 2, 3, 4}) == Kinds{kId, kResult, kId, kId, kId});
+  CHECK(kinds(4459, {1, 9, 2, 3, 4, 16}) == Kinds{kId, kResult, kId, kId, kId, kNumber});
+  CHECK(kinds(4460, {1, 9, 2}) == Kinds{kId, kResult, kId});
+  CHECK(kinds(17, {6022}) == Kinds{kNumber});
+  // Others are SPIRV-Tools', and what does not fit is nobody's.
+  CHECK_FALSE(kinds(17, {1}));
+  CHECK_FALSE(kinds(128, {1, 9, 2, 3}));
+  CHECK_FALSE(kinds(4456, {9, 2, 3}));
+  CHECK_FALSE(kinds(4457, {1, 9, 2}));
+  CHECK_FALSE(kinds(4457, {1, 9, 2, 3, 4, 2}));
+  CHECK_FALSE(kinds(4459, {1, 9, 2, 3, 4, 16, 5}));
+  CHECK_FALSE(kinds(4460, {}));
 }

@@ -162,6 +162,31 @@ TEST_CASE("lock: stale for what devices need, and for sizes under the same compi
   CHECK(gone->stale.size() == 8);  // six of fp16s went, two of TIMES = 5 came
 }
 
+TEST_CASE("lock: what only a second compiler makes may be missing where there is none", "[lock]") {
+  const Baked baked("");
+  std::string lock = gen::lock_text(*baked.table);
+  const std::string line =
+      "m_fp16s | 0123456789abcdef 100 bytes shared 0 | vulkan 1.1 spirv 1.3 local "
+      "id233,1,1 push 4 needs Shader,CooperativeMatrixKHR\n";
+  // A table that had a second compiler has no excuse, nor has a variant that the first one makes.
+  const auto none = gen::check_lock(*baked.table, lock + "n | 0 | vulkan 1.0 needs Shader\n");
+  REQUIRE(none.ok());
+  CHECK(none->stale == std::vector<std::string>{"n: in the lock, not in the table"});
+  const std::size_t end = lock.find('\n', lock.find("made by"));
+  lock.insert(end, "; 1 variants by glslc 2025.2");
+  const auto checked = gen::check_lock(*baked.table, lock + line);
+  REQUIRE(checked.ok());
+  CHECK(checked->stale.empty());
+  REQUIRE(checked->notes.size() == 2);
+  CHECK_THAT(checked->notes[0], ContainsSubstring("the lock was made by"));
+  CHECK_THAT(checked->notes[1], ContainsSubstring("1 variants of the lock need a second compiler"));
+  // What the first compiler made stays strict, though the versions as a whole differ.
+  const Baked other("  v += afp(1);\n");
+  const auto edited = gen::check_lock(*other.table, lock + line);
+  REQUIRE(edited.ok());
+  CHECK(edited->stale.size() == 12);
+}
+
 TEST_CASE("lock: what is no lock is refused by line", "[lock]") {
   const Baked baked("");
   const std::string lock = gen::lock_text(*baked.table);
