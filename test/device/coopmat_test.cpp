@@ -49,12 +49,13 @@ struct Product {
 
 TEST_CASE("matrices: pointwise convolutions", "[coopmat]") {
   need_matrices();
-  // One, whole matrices and blocks, what is no multiple of anything; few rows, where subgroups
-  // share K; and enough of all for the largest tiles.
-  const Product products[] = {{1, 1, 1},       {16, 16, 16},   {32, 64, 32},   {7, 3, 19},
-                              {33, 17, 30},    {131, 67, 131}, {64, 600, 9},   {40, 300, 60},
-                              {200, 48, 33},   {300, 48, 96},  {70, 192, 24},  {65, 260, 400},
-                              {6000, 24, 192}, {40, 120, 700}, {1000, 480, 48}};
+  // One row, whole matrices and blocks, what is no multiple of anything; few rows, where subgroups
+  // share K; and enough of all for the largest tiles. (For less than 24 columns or a short K the
+  // tiled form is chosen.)
+  const Product products[] = {{1, 30, 24},     {16, 32, 32},   {32, 64, 32},    {7, 25, 29},
+                              {33, 29, 30},    {131, 67, 131}, {64, 600, 23},   {40, 300, 60},
+                              {200, 48, 33},   {300, 48, 96},  {70, 192, 24},   {65, 260, 400},
+                              {6000, 24, 192}, {40, 120, 700}, {1000, 480, 48}, {480, 700, 60}};
   const auto all = activations(true);
   std::uint32_t k = 0;
   for (const Product& p : products) {
