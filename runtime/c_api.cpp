@@ -3,21 +3,32 @@
 #include "spirkiln/spirkiln.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <new>
 
 #include "loader/guard.hpp"
 #include "spirkiln/spirkiln.hpp"
 
+// Each begins with a tag of its kind, so that a handle of another kind is refused.
 struct spirkiln_device {
+  static constexpr std::uint32_t kTag = 0x53504b44;
+  std::uint32_t tag;
   spirkiln::Device device;
 };
 struct spirkiln_model {
+  static constexpr std::uint32_t kTag = 0x53504b4d;
+  std::uint32_t tag;
   spirkiln::Model model;
 };
 struct spirkiln_graph {
+  static constexpr std::uint32_t kTag = 0x53504b47;
+  std::uint32_t tag;
   spirkiln::Graph graph;
 };
 struct spirkiln_outputs {
+  static constexpr std::uint32_t kTag = 0x53504b4f;
+  std::uint32_t tag;
   std::vector<spirkiln::TensorF32> tensors;
 };
 
@@ -64,9 +75,42 @@ spirkiln_status fail(const char* message, const ErrorText& out) {
 template <typename Handle, typename T>
 spirkiln_status give(Result<T> result, Handle** handle, const ErrorText& out) {
   if (!result) return fail(result.error(), out);
-  *handle = new (std::nothrow) Handle{*std::move(result)};
+  *handle = new (std::nothrow) Handle{Handle::kTag, *std::move(result)};
   if (*handle != nullptr) return SPIRKILN_OK;
   return fail(Error{ErrorCode::kOutOfMemory, "the host has no memory left"}, out);
+}
+
+template <typename Handle>
+bool valid(const Handle* handle) {
+  if (handle == nullptr) return false;
+  std::uint32_t tag;
+  std::memcpy(&tag, handle, sizeof tag);
+  return tag == Handle::kTag;
+}
+
+template <typename Handle>
+void close(Handle* handle) {
+  if (valid(handle)) delete handle;
+}
+
+// The options as this library knows them; what a caller of an older header lacks keeps its default.
+// `least` is the size that they had first.
+template <typename Options>
+Result<Options> read_options(const Options* from, const Options& defaults, std::size_t least,
+                             const char* function) {
+  Options options = defaults;
+  if (from == nullptr) return options;
+  std::size_t bytes;
+  std::memcpy(&bytes, from, sizeof bytes);
+  if (bytes < least || bytes > sizeof options) {
+    return Error{ErrorCode::kInvalidArgument,
+                 std::string(function) + ": struct_bytes of the options is " +
+                     std::to_string(bytes) + ", this library knows " + std::to_string(least) +
+                     " to " + std::to_string(sizeof options) +
+                     "; begin with the _INIT of the header that comes with the library"};
+  }
+  std::memcpy(static_cast<void*>(&options), from, bytes);
+  return options;
 }
 
 std::string text_or_empty(const char* text) { return text != nullptr ? text : ""; }
@@ -93,6 +137,8 @@ void put_info(const spirkiln::DeviceInfo& from, spirkiln_device_info* to) {
 }  // namespace
 
 const char* spirkiln_version(void) { return SPIRKILN_VERSION; }
+
+uint32_t spirkiln_version_number(void) { return SPIRKILN_VERSION_NUMBER; }
 
 const char* spirkiln_status_name(spirkiln_status status) {
   static constexpr const char* kNames[] = {
@@ -122,40 +168,39 @@ spirkiln_status spirkiln_device_open(const spirkiln_device_options* options,
   const ErrorText text{error, error_bytes};
   clear(device);
   if (device == nullptr) return fail("spirkiln_device_open: device is NULL", text);
-  if (options != nullptr && options->struct_bytes != sizeof *options) {
-    return fail("spirkiln_device_open: struct_bytes is not sizeof(spirkiln_device_options)", text);
-  }
   return give(spirkiln::guarded([&]() -> Result<spirkiln::Device> {
+                const auto all = read_options(options, SPIRKILN_DEVICE_OPTIONS_INIT,
+                                              offsetof(spirkiln_device_options, backend),
+                                              "spirkiln_device_open");
+                if (!all) return all.error();
                 spirkiln::DeviceOptions o;
-                if (options != nullptr) {
-                  if (options->index >= 0) o.index = static_cast<uint32_t>(options->index);
-                  o.name = text_or_empty(options->name);
-                  o.backend = text_or_empty(options->backend);
-                  o.validation = options->validation != 0;
-                  if (options->message != nullptr) {
-                    o.message = [call = options->message, user = options->message_user](
-                                    spirkiln::Severity s, std::string_view m) {
-                      call(static_cast<int>(s), std::string(m).c_str(), user);
-                    };
-                  }
+                if (all->index >= 0) o.index = static_cast<uint32_t>(all->index);
+                o.name = text_or_empty(all->name);
+                o.backend = text_or_empty(all->backend);
+                o.validation = all->validation != 0;
+                if (all->message != nullptr) {
+                  o.message = [call = all->message, user = all->message_user](spirkiln::Severity s,
+                                                                              std::string_view m) {
+                    call(static_cast<int>(s), std::string(m).c_str(), user);
+                  };
                 }
                 return spirkiln::Device::open(o);
               }),
               device, text);
 }
 
-void spirkiln_device_close(spirkiln_device* device) { delete device; }
+void spirkiln_device_close(spirkiln_device* device) { close(device); }
 
 spirkiln_status spirkiln_device_get_info(const spirkiln_device* device,
                                          spirkiln_device_info* info) {
   clear(info);
-  if (device == nullptr || info == nullptr) return SPIRKILN_INVALID_ARGUMENT;
+  if (!valid(device) || info == nullptr) return SPIRKILN_INVALID_ARGUMENT;
   put_info(device->device.info(), info);
   return SPIRKILN_OK;
 }
 
 uint64_t spirkiln_device_validation_messages(const spirkiln_device* device) {
-  return device != nullptr ? device->device.validation_message_count() : 0;
+  return valid(device) ? device->device.validation_message_count() : 0;
 }
 
 spirkiln_status spirkiln_model_open(const char* path, spirkiln_model** model, char* error,
@@ -184,7 +229,7 @@ spirkiln_status spirkiln_model_from_memory(const void* bytes, size_t size, const
               model, text);
 }
 
-void spirkiln_model_close(spirkiln_model* model) { delete model; }
+void spirkiln_model_close(spirkiln_model* model) { close(model); }
 
 spirkiln_status spirkiln_graph_create(spirkiln_device* device, spirkiln_model* model,
                                       const spirkiln_graph_options* options, spirkiln_graph** graph,
@@ -192,36 +237,37 @@ spirkiln_status spirkiln_graph_create(spirkiln_device* device, spirkiln_model* m
   const ErrorText text{error, error_bytes};
   clear(graph);
   if (graph == nullptr) return fail("spirkiln_graph_create: graph is NULL", text);
-  if (device == nullptr || model == nullptr) {
-    return fail("spirkiln_graph_create: device or model is NULL", text);
+  if (!valid(device) || !valid(model)) {
+    return fail("spirkiln_graph_create: device or model is NULL or of another kind", text);
   }
-  if (options != nullptr && options->struct_bytes != sizeof *options) {
-    return fail("spirkiln_graph_create: struct_bytes is not sizeof(spirkiln_graph_options)", text);
-  }
-  return give(spirkiln::guarded([&] {
+  return give(spirkiln::guarded([&]() -> Result<spirkiln::Graph> {
+                const auto all =
+                    read_options(options, SPIRKILN_GRAPH_OPTIONS_INIT,
+                                 sizeof(spirkiln_graph_options), "spirkiln_graph_create");
+                if (!all) return all.error();
                 spirkiln::GraphOptions o;
-                if (options != nullptr) {
-                  o.variant = text_or_empty(options->variant);
-                  if (options->max_plans != 0) o.max_plans = options->max_plans;
-                  o.threads = options->threads;
-                }
+                o.variant = text_or_empty(all->variant);
+                if (all->max_plans != 0) o.max_plans = all->max_plans;
+                o.threads = all->threads;
                 return spirkiln::Graph::create(device->device, model->model, o);
               }),
               graph, text);
 }
 
-void spirkiln_graph_close(spirkiln_graph* graph) { delete graph; }
+void spirkiln_graph_close(spirkiln_graph* graph) { close(graph); }
 
 spirkiln_status spirkiln_graph_prepare(spirkiln_graph* graph, uint32_t n, uint32_t h, uint32_t w,
                                        char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
-  if (graph == nullptr) return fail("spirkiln_graph_prepare: graph is NULL", text);
+  if (!valid(graph)) {
+    return fail("spirkiln_graph_prepare: graph is NULL or of another kind", text);
+  }
   const auto status = graph->graph.prepare(n, h, w);
   return status ? SPIRKILN_OK : fail(status.error(), text);
 }
 
 uint64_t spirkiln_graph_device_bytes(const spirkiln_graph* graph) {
-  return graph != nullptr ? graph->graph.device_bytes() : 0;
+  return valid(graph) ? graph->graph.device_bytes() : 0;
 }
 
 spirkiln_status spirkiln_graph_run(spirkiln_graph* graph, uint32_t n, uint32_t h, uint32_t w,
@@ -231,8 +277,8 @@ spirkiln_status spirkiln_graph_run(spirkiln_graph* graph, uint32_t n, uint32_t h
   clear(timings);
   clear(outputs);
   if (outputs == nullptr) return fail("spirkiln_graph_run: outputs is NULL", text);
-  if (graph == nullptr || (pixels == nullptr && size > 0)) {
-    return fail("spirkiln_graph_run: graph or pixels is NULL", text);
+  if (!valid(graph) || (pixels == nullptr && size > 0)) {
+    return fail("spirkiln_graph_run: graph or pixels is NULL, or graph of another kind", text);
   }
   spirkiln::RunTimings t;
   const spirkiln_status status =
@@ -244,17 +290,17 @@ spirkiln_status spirkiln_graph_run(spirkiln_graph* graph, uint32_t n, uint32_t h
 }
 
 uint32_t spirkiln_outputs_count(const spirkiln_outputs* outputs) {
-  return outputs != nullptr ? static_cast<uint32_t>(outputs->tensors.size()) : 0;
+  return valid(outputs) ? static_cast<uint32_t>(outputs->tensors.size()) : 0;
 }
 
 spirkiln_status spirkiln_outputs_get(const spirkiln_outputs* outputs, uint32_t index,
                                      spirkiln_tensor* tensor) {
   clear(tensor);
   if (tensor == nullptr) return SPIRKILN_INVALID_ARGUMENT;
-  if (outputs == nullptr || index >= outputs->tensors.size()) return SPIRKILN_INVALID_ARGUMENT;
+  if (!valid(outputs) || index >= outputs->tensors.size()) return SPIRKILN_INVALID_ARGUMENT;
   const spirkiln::TensorF32& t = outputs->tensors[index];
   *tensor = {t.n, t.h, t.w, t.c, t.values.data(), t.values.size()};
   return SPIRKILN_OK;
 }
 
-void spirkiln_outputs_close(spirkiln_outputs* outputs) { delete outputs; }
+void spirkiln_outputs_close(spirkiln_outputs* outputs) { close(outputs); }

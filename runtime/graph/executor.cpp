@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <numeric>
+
+#include "graph/work.hpp"
 
 namespace spirkiln {
 namespace {
@@ -139,7 +142,7 @@ Status Executor::write(Home home, std::uint64_t offset, std::uint64_t bytes,
                          1, &barrier, 0, nullptr, 0, nullptr);
   r = f.vkEndCommandBuffer(once.buffer_);
   if (r != VK_SUCCESS) return device_->error("vkEndCommandBuffer", r);
-  return submit_and_wait(once.buffer_);
+  return submit_and_wait({&once.buffer_, 1});
 }
 
 Status Executor::record_descriptors(const Program& program, Recording* recording,
@@ -209,8 +212,17 @@ Status Executor::record_descriptors(const Program& program, Recording* recording
 }
 
 Status Executor::record_commands(const Program& program, const std::vector<VkDescriptorSet>& sets,
-                                 std::uint32_t profile, Recording* recording) {
+                                 std::uint32_t profile, double ms, Recording* recording) {
   const DeviceFunctions& f = device_->f;
+  std::vector<double> work;
+  for (const Step& step : program.steps) work.push_back(step_work(program, step));
+  recording->work_ = std::accumulate(work.begin(), work.end(), 0.0);
+  // A small run is nothing but its start, so it says little of a far larger one.
+  double per_ms = measured_ms_ > 0 ? measured_work_ / measured_ms_ : kSlowWorkPerMs;
+  if (recording->work_ > 4 * measured_work_) per_ms = std::max(per_ms, kSlowWorkPerMs);
+  if (ms > 0) per_ms = recording->work_ / ms;
+  const auto begins = submission_begins(work, device_->submission_ms * per_ms);
+  recording->buffers_.resize(begins.size());
   VkCommandPoolCreateInfo pool{};
   pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
   pool.queueFamilyIndex = device_->queue_family;
@@ -221,8 +233,8 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
   alloc.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
   alloc.commandPool = recording->commands_;
   alloc.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
-  alloc.commandBufferCount = 1;
-  r = f.vkAllocateCommandBuffers(device_->device, &alloc, &recording->buffer_);
+  alloc.commandBufferCount = static_cast<std::uint32_t>(begins.size());
+  r = f.vkAllocateCommandBuffers(device_->device, &alloc, recording->buffers_.data());
   if (r != VK_SUCCESS) return device_->error("vkAllocateCommandBuffers", r);
   if (device_->timestamp_bits != 0) {
     VkQueryPoolCreateInfo queries{};
@@ -238,11 +250,8 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
     if (r != VK_SUCCESS) return device_->error("vkCreateQueryPool", r);
   }
 
-  const VkCommandBuffer c = recording->buffer_;
-  VkCommandBufferBeginInfo begin{};
-  begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-  r = f.vkBeginCommandBuffer(c, &begin);
-  if (r != VK_SUCCESS) return device_->error("vkBeginCommandBuffer", r);
+  if (auto s = next_buffer(0, recording); !s) return s;
+  VkCommandBuffer c = recording->buffer_;
   if (recording->queries_ != VK_NULL_HANDLE) {
     f.vkCmdResetQueryPool(c, recording->queries_, 0, recording->query_count_);
     f.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, recording->queries_, 0);
@@ -252,8 +261,15 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
                      VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
   record_loads(program, *recording);
   const Pipeline* bound = nullptr;
+  std::size_t part = 0;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Step& step = program.steps[i];
+    if (part + 1 < begins.size() && begins[part + 1] == i) {
+      // Barriers reach over submissions of one queue; what is bound does not.
+      if (auto s = next_buffer(++part, recording); !s) return s;
+      c = recording->buffer_;
+      bound = nullptr;
+    }
     const Pipeline* pipeline = recording->pipelines_[i].get();
     const bool barrier = step.barrier_before || (profile != 0 && i > 0);
     if (barrier) ++recording->barriers_;
@@ -293,13 +309,34 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
   if (profile == 0 && recording->queries_ != VK_NULL_HANDLE) {
     f.vkCmdWriteTimestamp(c, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, recording->queries_, 2);
   }
-  r = f.vkEndCommandBuffer(c);
-  if (r != VK_SUCCESS) return device_->error("vkEndCommandBuffer", r);
+  return next_buffer(recording->buffers_.size(), recording);
+}
+
+Status Executor::next_buffer(std::size_t index, Recording* recording) const {
+  const DeviceFunctions& f = device_->f;
+  if (index > 0) {
+    const VkResult r = f.vkEndCommandBuffer(recording->buffer_);
+    if (r != VK_SUCCESS) return device_->error("vkEndCommandBuffer", r);
+  }
+  if (index == recording->buffers_.size()) return Ok{};
+  recording->buffer_ = recording->buffers_[index];
+  VkCommandBufferBeginInfo begin{};
+  begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+  const VkResult r = f.vkBeginCommandBuffer(recording->buffer_, &begin);
+  if (r != VK_SUCCESS) return device_->error("vkBeginCommandBuffer", r);
   return Ok{};
 }
 
+bool Executor::cut_badly(const Recording& recording, double ms) const {
+  const double limit = device_->submission_ms;
+  if (limit <= 0 || ms <= 0) return false;
+  const auto parts = static_cast<double>(recording.submissions());
+  // What was cut by time once stays: a single step cannot be cut further.
+  return (ms > limit * parts && !recording.cut_by_time_) || (parts > 1 && ms < limit / 4);
+}
+
 Result<std::unique_ptr<Recording>> Executor::record(const Table& table, const Program& program,
-                                                    std::uint32_t profile) {
+                                                    std::uint32_t profile, double ms) {
   if (program.steps.empty()) {
     return Error{ErrorCode::kInvalidArgument, "a program without steps"};
   }
@@ -320,14 +357,15 @@ Result<std::unique_ptr<Recording>> Executor::record(const Table& table, const Pr
   if (auto s = record_descriptors(program, recording.get(), &sets); !s) {
     return std::move(s).error();
   }
-  if (auto s = record_commands(program, sets, profile, recording.get()); !s) {
+  if (auto s = record_commands(program, sets, profile, ms, recording.get()); !s) {
     return std::move(s).error();
   }
+  recording->cut_by_time_ = ms > 0;
   recording->generation_ = generation_;
   return recording;
 }
 
-Status Executor::submit_and_wait(VkCommandBuffer commands) {
+Status Executor::submit_and_wait(std::span<const VkCommandBuffer> commands) {
   if (device_->lost.load(std::memory_order_relaxed)) return device_->lost_error();
   const DeviceFunctions& f = device_->f;
   VkResult r = f.vkResetFences(device_->device, 1, &fence_);
@@ -335,12 +373,21 @@ Status Executor::submit_and_wait(VkCommandBuffer commands) {
   VkSubmitInfo submit{};
   submit.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
   submit.commandBufferCount = 1;
-  submit.pCommandBuffers = &commands;
+  std::size_t submitted = 0;
   {
     const std::lock_guard lock(device_->queue_mutex);
-    r = f.vkQueueSubmit(device_->queue, 1, &submit, fence_);
+    for (; submitted < commands.size(); ++submitted) {
+      submit.pCommandBuffers = &commands[submitted];
+      const bool last = submitted + 1 == commands.size();  // the fence stands for those before, too
+      r = f.vkQueueSubmit(device_->queue, 1, &submit, last ? fence_ : VK_NULL_HANDLE);
+      if (r != VK_SUCCESS) break;
+    }
   }
-  if (r != VK_SUCCESS) return device_->error("vkQueueSubmit", r);
+  if (r != VK_SUCCESS) {
+    const Error error = device_->error("vkQueueSubmit", r);
+    if (submitted > 0) drain();
+    return error;
+  }
   auto waited = wait();
   if (!waited) drain();
   return waited;
@@ -383,10 +430,14 @@ Result<double> Executor::run(Recording& recording) {
   }
   if (auto s = block(Home::kUpload).flush(); !s) return std::move(s).error();
   const auto begin = Clock::now();
-  if (auto s = submit_and_wait(recording.buffer_); !s) return std::move(s).error();
+  if (auto s = submit_and_wait(recording.buffers_); !s) return std::move(s).error();
   double ms = ms_since(begin);
   if (auto s = block(Home::kDownload).invalidate(); !s) return std::move(s).error();
   if (auto s = read_times(&recording, &ms); !s) return std::move(s).error();
+  if (recording.work_ >= measured_work_) {
+    measured_work_ = recording.work_;
+    measured_ms_ = ms;
+  }
   return ms;
 }
 

@@ -27,6 +27,7 @@ class Recording {
   Recording& operator=(const Recording&) = delete;
 
   std::uint32_t barriers() const { return barriers_; }
+  std::size_t submissions() const { return buffers_.size(); }
   // Of the last run of a recording with profile, in order of the steps: one of their repeats.
   const std::vector<double>& step_ms() const { return step_ms_; }
   // Of the last run, on the device, without the copies of results to the host; 0 without
@@ -40,7 +41,10 @@ class Recording {
   std::vector<std::unique_ptr<Image>> images_;  // of each buffer of the program; null: no image
   VkDescriptorPool descriptors_ = VK_NULL_HANDLE;
   VkCommandPool commands_ = VK_NULL_HANDLE;
-  VkCommandBuffer buffer_ = VK_NULL_HANDLE;
+  std::vector<VkCommandBuffer> buffers_;  // one for each submission
+  VkCommandBuffer buffer_ = VK_NULL_HANDLE;  // the one that is being recorded
+  double work_ = 0;  // step_work of all steps
+  bool cut_by_time_ = false;  // by what a run took, not by an estimate
   VkQueryPool queries_ = VK_NULL_HANDLE;
   std::uint32_t query_count_ = 0;
   std::uint32_t repeats_ = 0;
@@ -74,10 +78,14 @@ class Executor {
 
   // Pipelines, descriptor sets and commands. The blocks must be reserved. With `profile` each step
   // runs that many times, each alone between barriers, and is timed: the whole is slower, and what
-  // steps compute in place comes out wrong where they run more than once.
+  // steps compute in place comes out wrong where they run more than once. `ms` is what a run of the
+  // program took before; 0 where that is not known: it decides into how many submissions the
+  // program is cut.
   Result<std::unique_ptr<Recording>> record(const Table& table, const Program& program,
-                                            std::uint32_t profile = 0);
+                                            std::uint32_t profile = 0, double ms = 0);
   bool stale(const Recording& recording) const { return recording.generation_ != generation_; }
+  // Whether a recording whose run took `ms` should be cut otherwise.
+  bool cut_badly(const Recording& recording, double ms) const;
   // Submits and waits; gives milliseconds on the device (wall time where it has no timestamps).
   Result<double> run(Recording& recording);
 
@@ -98,9 +106,11 @@ class Executor {
   void record_loads(const Program& program, const Recording& recording) const;
   void record_copies(const Program& program, const Recording& recording) const;
   Status record_commands(const Program& program, const std::vector<VkDescriptorSet>& sets,
-                         std::uint32_t profile, Recording* recording);
+                         std::uint32_t profile, double ms, Recording* recording);
+  // Ends the command buffer that is being recorded and begins the next, where there is one.
+  Status next_buffer(std::size_t index, Recording* recording) const;
   Status read_times(Recording* recording, double* ms) const;
-  Status submit_and_wait(VkCommandBuffer commands);
+  Status submit_and_wait(std::span<const VkCommandBuffer> commands);
   Status wait();
   void drain();
 
@@ -108,6 +118,8 @@ class Executor {
   std::array<Buffer, kHomes> blocks_;  // that of kImages stays empty
   ImageMemory image_memory_;
   std::uint64_t generation_ = 1;
+  // Of the run with most work so far: small ones are nothing but their start.
+  double measured_work_ = 0, measured_ms_ = 0;
   VkFence fence_ = VK_NULL_HANDLE;
 };
 

@@ -24,6 +24,7 @@ double ms_since(Clock::time_point begin) {
 struct Plan {
   PlannedGraph planned;
   std::unique_ptr<Recording> recording;  // null after an error: recorded again at the next run
+  double gpu_ms = 0;  // of the last run
 };
 
 class VulkanGraph final : public GraphBackend {
@@ -74,10 +75,11 @@ Result<Plan*> VulkanGraph::plan_for(const InputShape& shape, RunTimings* timings
     auto planned = plan_graph(*model.state(), shape, table, device.state()->caps, forms, weights,
                               [&](const TensorImage& i) { return image_need(*device.state(), i); });
     if (!planned) return std::move(planned).error();
-    plan = plans.insert(shape, Plan{*std::move(planned), nullptr});
+    plan = plans.insert(shape, Plan{*std::move(planned), nullptr, 0});
   }
   const bool ready = plan->recording != nullptr && !executor->stale(*plan->recording) &&
-                     executor->holds(plan->planned.program);
+                     executor->holds(plan->planned.program) &&
+                     !executor->cut_badly(*plan->recording, plan->gpu_ms);
   if (ready) return plan;
   if (auto s = record(plan); !s) return std::move(s).error();
   if (timings != nullptr) timings->plan_ms = ms_since(begin);
@@ -87,7 +89,7 @@ Result<Plan*> VulkanGraph::plan_for(const InputShape& shape, RunTimings* timings
 Status VulkanGraph::record(Plan* plan) {
   plan->recording.reset();
   if (auto s = executor->reserve_for(plan->planned.program); !s) return s;
-  auto recording = executor->record(table, plan->planned.program, profile);
+  auto recording = executor->record(table, plan->planned.program, profile, plan->gpu_ms);
   if (!recording) return std::move(recording).error();
   plan->recording = *std::move(recording);
   device.state()->pipelines->save();
@@ -125,6 +127,7 @@ Result<std::vector<TensorF32>> VulkanGraph::run(const Pictures& pictures, RunTim
   const double upload_ms = ms_since(begin);
   auto gpu_ms = executor->run(*(*plan)->recording);
   if (!gpu_ms) return std::move(gpu_ms).error();
+  (*plan)->gpu_ms = *gpu_ms;
   if (profile) report(**plan);
   begin = Clock::now();
   std::vector<TensorF32> outputs;

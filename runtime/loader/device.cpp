@@ -65,6 +65,7 @@ Result<std::shared_ptr<Device::State>> open_state(
   VkPhysicalDeviceProperties props{};
   fi.vkGetPhysicalDeviceProperties(state->physical, &props);
   state->timestamp_ns = props.limits.timestampPeriod;
+  if (state->info.type != "cpu") state->submission_ms = 500;  // nobody watches a software device
   fi.vkGetPhysicalDeviceMemoryProperties(state->physical, &state->memory);
 
   FeatureChain chain(state->caps.api_version, state->caps.extensions, &state->caps);

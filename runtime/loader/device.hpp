@@ -31,6 +31,8 @@ struct Device::State {
   MessageCallback message;
   std::mutex queue_mutex;  // submission is serialised over all graphs of the device
   std::atomic<bool> lost{false};
+  // What one submission may take, so that no watchdog ends it (graph/work.hpp); 0: anything.
+  double submission_ms = 0;
   std::unique_ptr<PipelineStore> pipelines;
 
   static Device wrap(std::shared_ptr<State> state);

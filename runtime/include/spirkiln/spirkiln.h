@@ -2,9 +2,9 @@
 /*
  * The C interface of libspirkiln: a device, a packed model, and a graph that runs one on the other.
  *
- * Handles are opaque. Each has a _close function that takes NULL, and may be closed in any order: a
- * graph keeps its device and model alive. Functions may be called from any thread; runs of one
- * graph are serialised inside.
+ * Handles are opaque; one of another kind is refused like NULL. Each has a _close function that
+ * takes NULL, and may be closed in any order: a graph keeps its device and model alive. Functions
+ * may be called from any thread; runs of one graph are serialised inside.
  *
  * Errors. A function that can fail gives a spirkiln_status and writes English text (what failed,
  * what was expected, what to do) into `error`, cut to `error_bytes` and always ended by a NUL byte.
@@ -47,8 +47,18 @@ typedef struct spirkiln_model spirkiln_model;
 typedef struct spirkiln_graph spirkiln_graph;
 typedef struct spirkiln_outputs spirkiln_outputs;
 
-/* "0.1.0". Static storage. */
+/* Of this header. Within one major version (the number in the library's file name) functions and
+ * the structs that the library fills stay as they are; structs that it reads begin with
+ * struct_bytes and may get further fields, which a caller of an older header does not have. */
+#define SPIRKILN_VERSION_MAJOR 0
+#define SPIRKILN_VERSION_MINOR 1
+#define SPIRKILN_VERSION_PATCH 0
+#define SPIRKILN_VERSION_NUMBER \
+  (SPIRKILN_VERSION_MAJOR * 10000 + SPIRKILN_VERSION_MINOR * 100 + SPIRKILN_VERSION_PATCH)
+
+/* Of the library: "0.1.0", static storage; and as SPIRKILN_VERSION_NUMBER. */
 SPIRKILN_API const char* spirkiln_version(void);
+SPIRKILN_API uint32_t spirkiln_version_number(void);
 /* "out of memory" and so on; "unknown status" for other numbers. Static storage. */
 SPIRKILN_API const char* spirkiln_status_name(spirkiln_status status);
 

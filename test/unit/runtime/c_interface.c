@@ -5,6 +5,7 @@
  * calls that need a device and a graph; "default" pictures for it are 1 x 48 x 192.
  */
 #include <spirkiln/spirkiln.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,7 +43,11 @@ static int is_zero(const void* bytes, size_t size) {
 
 static void check_names(void) {
   int i;
-  EXPECT(strchr(spirkiln_version(), '.') != NULL);
+  char version[32];
+  snprintf(version, sizeof version, "%d.%d.%d", SPIRKILN_VERSION_MAJOR, SPIRKILN_VERSION_MINOR,
+           SPIRKILN_VERSION_PATCH);
+  EXPECT(strcmp(spirkiln_version(), version) == 0);
+  EXPECT(spirkiln_version_number() == SPIRKILN_VERSION_NUMBER);
   EXPECT(strcmp(spirkiln_status_name(SPIRKILN_OK), "ok") == 0);
   for (i = 0; i <= SPIRKILN_NOT_FINITE; ++i) {
     EXPECT(strcmp(spirkiln_status_name((spirkiln_status)i), "unknown status") != 0);
@@ -67,9 +72,23 @@ static void check_devices(void) {
   EXPECT_REFUSED(spirkiln_device_open(NULL, NULL, error, sizeof error));
   options.struct_bytes = 3;
   EXPECT_REFUSED(spirkiln_device_open(&options, &device, error, sizeof error));
+  EXPECT(device == NULL && strstr(error, "struct_bytes") != NULL);
+  options.struct_bytes = sizeof options + sizeof(void*); /* of a header that is newer */
+  device = JUNK(spirkiln_device);
+  EXPECT_REFUSED(spirkiln_device_open(&options, &device, error, sizeof error));
   EXPECT(device == NULL);
-  options.struct_bytes = sizeof options;
+  /* Of one that knows no backends: what lies behind its end is not read. */
+  options.struct_bytes = offsetof(spirkiln_device_options, backend);
+  options.backend = "no backend has this name";
   options.name = "no device has this name";
+  device = JUNK(spirkiln_device);
+  EXPECT(spirkiln_device_open(&options, &device, error, sizeof error) != SPIRKILN_OK);
+  EXPECT(device == NULL && strstr(error, "no backend") == NULL);
+  options.struct_bytes = sizeof options;
+  device = JUNK(spirkiln_device);
+  EXPECT_REFUSED(spirkiln_device_open(&options, &device, error, sizeof error));
+  EXPECT(device == NULL && strstr(error, "no backend") != NULL);
+  options.backend = NULL;
   device = JUNK(spirkiln_device);
   EXPECT(spirkiln_device_open(&options, &device, error, sizeof error) != SPIRKILN_OK);
   EXPECT(device == NULL && error[0] != '\0');
@@ -163,6 +182,34 @@ static void check_error_buffers(void) {
   EXPECT(strcmp(memory, "cannot read ") == 0);
 }
 
+/* Handles of another kind are as good as NULL, and closing one as another does nothing. */
+static void check_wrong_handles(spirkiln_device* device, spirkiln_model* model,
+                                spirkiln_graph* graph) {
+  spirkiln_device_info info;
+  spirkiln_tensor tensor;
+  spirkiln_graph* made = JUNK(spirkiln_graph);
+  spirkiln_outputs* outputs = JUNK(spirkiln_outputs);
+  void *d = device, *m = model, *g = graph;
+  const uint8_t pixel[4] = {0};
+  EXPECT(spirkiln_device_get_info(m, &info) == SPIRKILN_INVALID_ARGUMENT);
+  EXPECT(is_zero(&info, sizeof info));
+  EXPECT(spirkiln_device_validation_messages(g) == 0);
+  EXPECT_REFUSED(spirkiln_graph_create(m, d, NULL, &made, error, sizeof error));
+  EXPECT(made == NULL);
+  EXPECT_REFUSED(spirkiln_graph_create(d, g, NULL, &made, error, sizeof error));
+  EXPECT_REFUSED(spirkiln_graph_prepare(m, 1, 48, 192, error, sizeof error));
+  EXPECT_REFUSED(spirkiln_graph_run(d, 1, 1, 1, pixel, 4, &outputs, NULL, error, sizeof error));
+  EXPECT(outputs == NULL);
+  EXPECT(spirkiln_graph_device_bytes(d) == 0);
+  EXPECT(spirkiln_outputs_count(g) == 0);
+  EXPECT(spirkiln_outputs_get(g, 0, &tensor) == SPIRKILN_INVALID_ARGUMENT);
+  EXPECT(tensor.values == NULL);
+  spirkiln_device_close(g);
+  spirkiln_model_close(d);
+  spirkiln_graph_close(m);
+  spirkiln_outputs_close(d);
+}
+
 static void check_on_device(const char* pack) {
   enum { kHeight = 48, kWidth = 192, kBytes = kHeight * kWidth * 4 };
   static uint8_t pixels[kBytes];
@@ -210,6 +257,7 @@ static void check_on_device(const char* pack) {
   options.variant = NULL;
   EXPECT(spirkiln_graph_create(device, model, &options, &graph, error, sizeof error) ==
          SPIRKILN_OK);
+  if (graph != NULL) check_wrong_handles(device, model, graph);
   spirkiln_model_close(model);
   spirkiln_device_close(device);
   if (graph == NULL) return;

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <set>
 
-#include "loader/vulkan.hpp"
+#include "loader/device.hpp"
 #include "spirkiln/spirkiln.hpp"
 #include "support/pack_builder.hpp"
 #include "support/vulkan_faults.hpp"
@@ -91,6 +91,7 @@ struct Session {
     device_options.message = [this](Severity, std::string_view m) { messages.emplace_back(m); };
     auto device = twice([&] { return Device::open(device_options); });
     if (!device) return;
+    device->state()->submission_ms = 0;  // the same calls however slow the machine is
     GraphOptions options;
     options.variant = variant;
     options.message = device_options.message;
@@ -367,4 +368,36 @@ TEST_CASE("a driver that lacks a function is refused by the function's name") {
     CHECK_THAT(device.error().message, ContainsSubstring(function));
     CHECK(faults().live() == std::vector<std::string>{});
   }
+}
+
+TEST_CASE("a submission that fails between others leaves none running") {
+  const CacheFolder cache;
+  faults().reset();
+  {
+    Lost it("vulkan");
+    it.device.state()->submission_ms = 1e-9;
+    auto cut = Graph::create(it.device, it.model);
+    REQUIRE(cut);
+    faults().reset();
+    const auto whole = cut->run({1, 6, 5, it.px});
+    REQUIRE(whole);
+    CHECK((*whole)[0].values == it.expected);
+    std::uint32_t submissions = 0;
+    for (const FaultableCall& call : faults().calls()) submissions += call.name == "vkQueueSubmit";
+    REQUIRE(submissions >= 4);  // each of the steps its own
+    for (std::uint32_t nth = 1; nth <= submissions; ++nth) {
+      INFO("submission " << nth);
+      faults().reset();
+      faults().fail("vkQueueSubmit", nth, VK_ERROR_OUT_OF_HOST_MEMORY);
+      const auto failed = cut->run({1, 6, 5, it.px});
+      REQUIRE_FALSE(failed);
+      CHECK(names(failed.error().message, "vkQueueSubmit", VK_ERROR_OUT_OF_HOST_MEMORY));
+      const auto again = cut->run({1, 6, 5, it.px});
+      REQUIRE(again);
+      CHECK((*again)[0].values == it.expected);
+      CHECK(faults().complaints() == std::vector<std::string>{});
+    }
+  }
+  CHECK(faults().live() == std::vector<std::string>{});
+  CHECK(faults().complaints() == std::vector<std::string>{});
 }

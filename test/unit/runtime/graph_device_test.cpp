@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole graphs on a device, through the C++ and the C interface, with validation where it is
 // installed.
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "graph/executor.hpp"
@@ -321,24 +323,152 @@ TEST_CASE("a device that is not there is refused with the list of those that are
   CHECK_FALSE((*list)[0].name.empty());
 }
 
-TEST_CASE("graphs of one device run from many threads at once") {
+TEST_CASE("graphs of one device run from many threads at once", "[threads]") {
   const Model model = model_of(mixed_graph());
-  Graph a = graph_of(model, ""), b = graph_of(model, "");
-  const auto expected = run(a, 1, 21, 13);
+  const Shape shapes[] = {{1, 21, 13}, {2, 8, 30}, {1, 5, 5}};
+  Graph serial = graph_of(model, "");
+  std::vector<std::vector<TensorF32>> expected;
+  for (const Shape s : shapes) expected.push_back(run(serial, s.n, s.h, s.w));
+  for (const int count : {1, 4, 8}) {
+    INFO(count << " threads");
+    // One handle for all, of fewer plans than shapes, and another that every second call goes to.
+    Graph shared = graph_of(model, "", 2), other = graph_of(model, "");
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < count; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 9; ++i) {
+          const std::size_t which = static_cast<std::size_t>(t + i) % std::size(shapes);
+          const Shape s = shapes[which];
+          const auto px = noise(s.n, s.h, s.w);
+          Graph& graph = i % 2 == 0 ? shared : other;
+          if (i == 3 && !graph.prepare(s.n, s.h, s.w)) ++wrong;
+          if (graph.device_bytes() == 0) ++wrong;
+          auto out = graph.run({s.n, s.h, s.w, px});
+          for (std::size_t k = 0; k < expected[which].size(); ++k) {
+            if (!out || (*out)[k].values != expected[which][k].values) ++wrong;
+          }
+        }
+      });
+    }
+    for (auto& t : threads) t.join();
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("devices and graphs are opened and closed from many threads at once", "[threads]") {
+  const Model model = model_of(mixed_graph());
+  Graph serial = graph_of(model, "");
+  const auto expected = run(serial, 1, 9, 7);
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      Graph& graph = t % 2 == 0 ? a : b;
-      const auto px = noise(1, 21, 13);
-      for (int i = 0; i < 10; ++i) {
-        auto out = graph.run({1, 21, 13, px});
-        if (!out || (*out)[0].values != expected[0].values) ++wrong;
-      }
+    threads.emplace_back([&] {
+      DeviceOptions options;
+      options.backend = "vulkan";
+      auto device = Device::open(options);
+      auto graph = device ? Graph::create(*device, model) : Result<Graph>(device.error());
+      const auto px = noise(1, 9, 7);
+      auto out = graph ? graph->run({1, 9, 7, px}) : graph.error();
+      if (!out || (*out)[0].values != expected[0].values) ++wrong;
     });
   }
   for (auto& t : threads) t.join();
   CHECK(wrong == 0);
+}
+
+namespace {
+
+struct ProcessMemory {
+  std::uint64_t size = 0, resident = 0;  // bytes
+};
+ProcessMemory process_memory() {
+  std::ifstream statm("/proc/self/statm");
+  ProcessMemory m;
+  statm >> m.size >> m.resident;
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return {m.size * page, m.resident * page};
+}
+
+// No more address space than there is now and `more` bytes.
+class SpaceLimit {
+ public:
+  explicit SpaceLimit(std::uint64_t more) {
+    ::getrlimit(RLIMIT_AS, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = process_memory().size + more;
+    ::setrlimit(RLIMIT_AS, &limit);
+  }
+  ~SpaceLimit() { ::setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace
+
+TEST_CASE("two hundred shapes, three times over, take no more memory than once") {
+  const Model model = model_of(mixed_graph());
+  Graph graph = graph_of(model, "", 8);
+  std::vector<std::uint64_t> device, resident;
+  std::vector<float> first;
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint32_t i = 0; i < 200; ++i) {
+      const auto out = run(graph, 1 + i % 2, 4 + i % 20, 4 + i / 10);
+      if (i != 0) continue;
+      if (round == 0) first = out[0].values;
+      CHECK(out[0].values == first);
+    }
+    device.push_back(graph.device_bytes());
+    resident.push_back(process_memory().resident);
+  }
+  CHECK(device[2] == device[0]);
+  // Room for an allocator's habits: what each of 200 shapes left behind would be far more.
+  CHECK(resident[2] < resident[0] + (4u << 20));
+}
+
+TEST_CASE("a huge picture is refused before anything of its size is allocated") {
+  const Model model = model_of(mixed_graph());
+  Graph graph = graph_of(model, "fp32");
+  const auto before = run(graph, 1, 8, 8);
+  const std::uint64_t bytes = graph.device_bytes(), resident = process_memory().resident;
+  for (const Shape s : {Shape{1, 20000, 20000}, {64, 20000, 20000}, {1, 16777215, 16777215}}) {
+    const auto prepared = [&] {
+      const SpaceLimit limit(256u << 20);
+      return graph.prepare(s.n, s.h, s.w);
+    }();
+    REQUIRE_FALSE(prepared);
+    INFO(prepared.error().message);
+    // By its size, and not for want of what it would have taken.
+    CHECK(prepared.error().message.find("the host has no memory") == std::string::npos);
+  }
+  CHECK(graph.device_bytes() == bytes);
+  CHECK(process_memory().resident < resident + (16u << 20));
+  CHECK(run(graph, 1, 8, 8)[0].values == before[0].values);
+}
+
+TEST_CASE("a program that is cut into submissions gives the same bits") {
+  const Model model = model_of(mixed_graph());
+  Graph whole = graph_of(model, "");
+  Device device = open_device();
+  CHECK(device.state()->submission_ms == (device.info().type == "cpu" ? 0 : 500));
+  for (const double ms : {1e-9, 0.05}) {
+    device.state()->submission_ms = ms;
+    auto graph = Graph::create(device, model);
+    REQUIRE(graph);
+    for (const Shape s : {Shape{1, 21, 13}, {2, 40, 33}, {1, 21, 13}}) {
+      const auto px = noise(s.n, s.h, s.w);
+      for (int i = 0; i < 3; ++i) {  // by an estimate, then by time
+        auto got = graph->run({s.n, s.h, s.w, px});
+        if (!got) FAIL(got.error().message);
+        const auto expected = run(whole, s.n, s.h, s.w);
+        for (std::size_t k = 0; k < expected.size(); ++k) {
+          CHECK((*got)[k].values == expected[k].values);
+        }
+      }
+    }
+  }
+  if (validation_in_environment()) CHECK(device.validation_message_count() == 0);
 }
 
 TEST_CASE("a damaged pipeline cache is ignored with a note, and written anew") {

@@ -12,6 +12,7 @@
 #include "graph/lru.hpp"
 #include "graph/pipelines.hpp"
 #include "graph/plan.hpp"
+#include "graph/work.hpp"
 #include "loader/instance.hpp"
 #include "loader/library.hpp"
 #include "loader/memory.hpp"
@@ -131,6 +132,36 @@ TEST_CASE("a cache file that is not whole is not used") {
     flipped[n] ^= std::byte{4};
     CHECK(unwrap_cache(flipped).empty());
   }
+}
+
+TEST_CASE("programs are cut where the work of a submission would be too much") {
+  using Begins = std::vector<std::size_t>;
+  const std::vector<double> work = {3, 3, 3, 10, 1, 1, 1};
+  CHECK(submission_begins(work, 0) == Begins{0});
+  CHECK(submission_begins(work, 22) == Begins{0});
+  CHECK(submission_begins(work, 6) == Begins{0, 2, 3, 4});  // a step is never cut
+  CHECK(submission_begins(work, 0.5) == Begins{0, 1, 2, 3, 4, 5, 6});
+  CHECK(submission_begins({}, 1) == Begins{0});
+}
+
+TEST_CASE("the work of a layer follows its channels, taps and pixels") {
+  // 10 pixels of 8 floats out of as many, by 3 x 3 taps: 9 * 8 products for each value.
+  Program program;
+  const auto add = [&](Home home, std::uint64_t bytes) {
+    ProgramBuffer b;
+    b.home = home;
+    b.bytes = bytes;
+    program.buffers.push_back(b);
+  };
+  add(Home::kArena, 10 * 8 * 4);
+  add(Home::kArena, 10 * 8 * 4);
+  add(Home::kWeights, 9 * 8 * 8 * 4);
+  add(Home::kWeights, 8 * 4);
+  Step step;
+  step.uses = {{0, 0, true, false}, {1, 1, false, true}, {2, 2, true, false}, {3, 3, true, false}};
+  CHECK(step_work(program, step) == 2 * 320 + 2304 + 32 + 80 * 72);
+  step.uses = {{0, 0, true, false}, {1, 1, false, true}};
+  CHECK(step_work(program, step) == 2 * 320 + 80);
 }
 
 TEST_CASE("forms: one name forces one, and a device has its best by itself") {
