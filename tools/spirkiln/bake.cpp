@@ -49,6 +49,7 @@ std::string settings_line(const BakeOptions& options) {
                                 options.depfile ? options.depfile->string() : "",
                                 options.glsl ? options.glsl->string() : "");
   all += options.kernel + (options.debug ? "\ndebug\n" : "\n");
+  all += fmt::format("{}\n", static_cast<int>(options.target));
   if (options.second) all += second_folder_state(*options.second);
   for (const fs::path& folder : options.include_folders) all += folder.string() + "\n";
   for (const fs::path& input : options.inputs) all += input.string() + "\n";

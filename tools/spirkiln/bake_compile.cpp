@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <set>
 
 #include "audit.hpp"
@@ -98,8 +99,8 @@ CompileRequest request_of(const BakeKernel& kernel, const BakeJob& job, const st
 
 // One compilation a distinct text; every job with that text takes its result.
 void compile_jobs(const std::vector<BakeKernel>& kernels, std::vector<BakeJob>& jobs,
-                  unsigned threads, bool debug, const Cache& cache, SourceStore& sources,
-                  BakeStats& stats) {
+                  unsigned threads, const SourceOptions& options, const Cache& cache,
+                  SourceStore& sources, BakeStats& stats) {
   std::map<std::string, std::vector<std::size_t>> by_key;
   std::vector<std::size_t> first;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -113,11 +114,20 @@ void compile_jobs(const std::vector<BakeKernel>& kernels, std::vector<BakeJob>& 
     return jobs[a].text.size() > jobs[b].text.size();
   });
   std::vector<CompileOutcome> outcomes(first.size());
+  std::mutex mutex;
+  std::size_t done = 0;
+  const auto count = [&] {
+    if (!options.progress) return;
+    const std::lock_guard lock(mutex);
+    options.progress(++done, first.size());
+  };
   parallel_for(first.size(), threads, [&](std::size_t i) {
     const BakeJob& job = jobs[first[i]];
     const BakeKernel& kernel = kernels[job.kernel];
     const std::string name = kernel.source->path.string();
-    outcomes[i] = compile_kernel(request_of(kernel, job, name, debug), job.key, cache, sources);
+    outcomes[i] =
+        compile_kernel(request_of(kernel, job, name, options.debug), job.key, cache, sources);
+    count();
   });
   stats.texts = first.size();
   for (std::size_t i = 0; i < first.size(); ++i) {
@@ -178,7 +188,7 @@ Result<std::vector<BakeJob>> compile_all(const std::vector<BakeKernel>& kernels,
     jobs[i].key =
         compile_key(request_of(kernel, jobs[i], kernel.source->path.string(), options.debug));
   });
-  compile_jobs(kernels, jobs, threads, options.debug, cache, sources, stats);
+  compile_jobs(kernels, jobs, threads, options, cache, sources, stats);
   parallel_for(jobs.size(), threads, [&](std::size_t i) {
     name_written_words(jobs[i].diagnostics, jobs[i].files, kernels[jobs[i].kernel].dialect,
                        sources);

@@ -100,9 +100,14 @@ void add_source_options(CLI::App& command, SourceArguments& arguments) {
   add_cache_options(command, arguments.cache);
   command.add_option("--glsl", arguments.glsl,
                      "Folder with dialect/ and kernels/ (default: the nearest 'glsl' in or "
-                     "above a manifest's folder)");
+                     "above a manifest's folder, else the one that came with this program)");
   add_include_folders(command, arguments.folders);
   add_glslc(command, arguments.glslc);
+  command
+      .add_option("--target", arguments.target,
+                  "At least vulkan1.0 ... vulkan1.3 for every kernel (default: the lowest that "
+                  "compiles, or the manifest's)")
+      ->check(CLI::IsMember({"vulkan1.0", "vulkan1.1", "vulkan1.2", "vulkan1.3"}));
   add_time_limit(command, arguments.time_limit);
 }
 

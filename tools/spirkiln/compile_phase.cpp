@@ -102,6 +102,11 @@ Result<CompiledKernels> compile_kernels(const SourceOptions& options, const Cach
   auto manifests = load_manifests(options.inputs, sources);
   if (!manifests.ok()) return manifests.error();
   compiled.manifests = std::move(manifests).value();
+  for (Manifest& manifest : compiled.manifests) {
+    for (KernelManifest& kernel : manifest.kernels) {
+      kernel.target = std::max(kernel.target, options.target);
+    }
+  }
   if (!options.kernel.empty()) {
     if (Status status = choose(options.kernel, compiled.manifests); !status.ok()) {
       return status.error();

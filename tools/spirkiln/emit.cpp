@@ -126,9 +126,32 @@ static_assert(std::is_sorted(std::begin(kTaken), std::end(kTaken)));
 
 // A taken word with any number of '_' behind gets one more: no two names become equal, whatever
 // else a table holds.
+// Object-like macros in capitals of C's and C++'s headers: limits by how they begin and end
+// (INT_MAX, UINT8_MAX, FLT_EPSILON), the others by name. A specialization constant may be called
+// so.
+bool is_standard_macro(std::string_view name) {
+  static constexpr std::string_view kTypes[] = {
+      "CHAR",  "DBL",  "FILENAME", "FLT",     "FOPEN",  "INT",   "LDBL",  "LLONG",      "LONG",
+      "MB",    "NAME", "PATH",     "PTRDIFF", "RAND",   "SCHAR", "SHRT",  "SIG_ATOMIC", "SIZE",
+      "SSIZE", "TMP",  "UCHAR",    "UINT",    "ULLONG", "ULONG", "USHRT", "WCHAR",      "WINT"};
+  static constexpr std::string_view kEnds[] = {"_DIG", "_EPSILON", "_MAX", "_MIN", "_WIDTH"};
+  static constexpr std::string_view kNames[] = {
+      "BUFSIZ",       "CHAR_BIT", "CLOCKS_PER_SEC", "DECIMAL_DIG", "EOF",       "EXIT_FAILURE",
+      "EXIT_SUCCESS", "FALSE",    "HUGE_VAL",       "HUGE_VALF",   "HUGE_VALL", "I",
+      "INFINITY",     "NAN",      "NDEBUG",         "NULL",        "SEEK_CUR",  "SEEK_END",
+      "SEEK_SET",     "SIGABRT",  "SIGFPE",         "SIGILL",      "SIGINT",    "SIGSEGV",
+      "SIGTERM",      "SIG_DFL",  "SIG_ERR",        "SIG_IGN",     "TRUE",      "WEOF"};
+  const auto begins = [&](std::string_view begin) { return name.starts_with(begin); };
+  const auto ends = [&](std::string_view end) { return name.ends_with(end); };
+  return (std::any_of(std::begin(kTypes), std::end(kTypes), begins) &&
+          std::any_of(std::begin(kEnds), std::end(kEnds), ends)) ||
+         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
 std::string identifier(std::string_view name) {
   const std::string_view word = name.substr(0, name.find_last_not_of('_') + 1);
-  const bool taken = std::binary_search(std::begin(kTaken), std::end(kTaken), word);
+  const bool taken =
+      std::binary_search(std::begin(kTaken), std::end(kTaken), word) || is_standard_macro(word);
   return fmt::format("{}{}", name, taken ? "_" : "");
 }
 

@@ -61,6 +61,11 @@ Status check_table_name(const std::string& name) {
                            shown(name))};
 }
 
+Result<Table> table_of(const PackedTable& table) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(table.bytes.data());
+  return Table::from_bytes({bytes, bytes + table.bytes.size()}, "the table");
+}
+
 Result<LinkedTable> link_kernels(const std::string& name, std::vector<PackKernel> kernels,
                                  unsigned threads, const Cache& cache) {
   LinkedTable linked;
@@ -77,12 +82,9 @@ Result<LinkedTable> link_kernels(const std::string& name, std::vector<PackKernel
   auto table = pack_table(name, made_by(linked.kernels), linked.kernels, threads, cache);
   if (!table.ok()) return table.error();
   linked.table = std::move(table).value();
+  // What the runtime would refuse is not written: an object may say what no compiler does.
+  if (const auto read = table_of(linked.table); !read.ok()) return read.error();
   return linked;
-}
-
-Result<Table> table_of(const PackedTable& table) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(table.bytes.data());
-  return Table::from_bytes({bytes, bytes + table.bytes.size()}, "the table");
 }
 
 void count(const PackedTable& table, BakeStats& stats) {

@@ -94,6 +94,18 @@ class Parser {
     return std::move(manifest_);
   }
 
+  // A macro is fixed or an axis. (One of [defaults] may be what a kernel overrides.)
+  void refuse_twice(const toml::table& kernel) {
+    const toml::table* defines = kernel["defines"].as_table();
+    if (defines == nullptr) return;
+    for (const auto& [macro, value] : *defines) {
+      if (kernel["axes"][macro.str()] || kernel["device"][macro.str()]) {
+        errors_.fail(macro.source(),
+                     fmt::format("'{}' is an axis of this kernel as well", macro.str()));
+      }
+    }
+  }
+
   void read_kernel(const toml::table& table) {
     KernelManifest kernel = defaults_;
     kernel.position = errors_.at(table.source());
@@ -129,6 +141,7 @@ class Parser {
         unknown_key(key, "[[kernel]]", kernel_keys(), errors_);
       }
     }
+    refuse_twice(table);
     if (!table.contains("name")) errors_.fail(table.source(), "[[kernel]] without 'name'");
     if (!table.contains("source")) errors_.fail(table.source(), "[[kernel]] without 'source'");
     if (table["source"].value_or(std::string_view("x")).empty()) {

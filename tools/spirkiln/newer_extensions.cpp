@@ -24,13 +24,14 @@ constexpr std::string_view kNames[] = {"GL_EXT_bfloat16",
                                        "GL_NV_cooperative_matrix2",
                                        "GL_NV_cooperative_vector"};
 
-// Which release of glslang knew it first, by its list of changes; not all are in that.
+// Which release of glslang knew it first, by its list of changes; not all are in that. (The list
+// has GL_EXT_integer_dot_product under 15.2; 15.1 as Debian 13 has it compiles it.)
 struct Since {
   std::string_view name, release;
 };
 constexpr Since kSince[] = {
     {"GL_EXT_control_flow_attributes2", "14.1"}, {"GL_EXT_expect_assume", "14.1"},
-    {"GL_EXT_integer_dot_product", "15.2"},      {"GL_EXT_maximal_reconvergence", "14.1"},
+    {"GL_EXT_integer_dot_product", "15.1"},      {"GL_EXT_maximal_reconvergence", "14.1"},
     {"GL_EXT_shader_quad_control", "14.1"},      {"GL_KHR_cooperative_matrix", "13.0"},
     {"GL_KHR_shader_subgroup_rotate", "14.1"},   {"GL_NV_cooperative_matrix2", "15.1"},
     {"GL_NV_cooperative_vector", "15.2"}};

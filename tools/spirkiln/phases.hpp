@@ -6,9 +6,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "manifest.hpp"
 
 namespace spirkiln::gen {
 
@@ -22,6 +25,9 @@ struct SourceOptions {
   // Folder of a second compiler (second_compiler.hpp) for variants that need an extension which the
   // one that is linked in does not know; nothing: they are left out.
   std::optional<std::filesystem::path> second;
+  VulkanTarget target = VulkanTarget::kAuto;  // at least this, whatever manifests say
+  // Called with how many of how many texts are compiled, from one thread at a time.
+  std::function<void(std::size_t, std::size_t)> progress;
   bool debug = false;  // modules keep names, lines and the names of files, as they were given
   unsigned jobs = 0;  // 0: one a processor
 };

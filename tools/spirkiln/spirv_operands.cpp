@@ -157,4 +157,11 @@ std::optional<OperandModule> read_operands(std::span<const std::uint32_t> words)
   return module;
 }
 
+bool spirv_tools_know(std::span<const std::uint32_t> words) {
+  const std::unique_ptr<spv_context_t, decltype(&spvContextDestroy)> context(
+      spvContextCreate(SPV_ENV_UNIVERSAL_1_6), spvContextDestroy);
+  return spvBinaryParse(context.get(), nullptr, words.data(), words.size(), nullptr, nullptr,
+                        nullptr) == SPV_SUCCESS;
+}
+
 }  // namespace spirkiln::gen

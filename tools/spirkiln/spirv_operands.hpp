@@ -36,6 +36,9 @@ struct OperandModule {
   }
 };
 
+// Whether SPIRV-Tools itself can read the module, so that its validator can be asked.
+bool spirv_tools_know(std::span<const std::uint32_t> words);
+
 // Nothing for a module with instructions that neither this build's SPIRV-Tools nor
 // newer_operands.hpp know.
 std::optional<OperandModule> read_operands(std::span<const std::uint32_t> words);

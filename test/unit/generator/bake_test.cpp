@@ -7,6 +7,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 
 #include "cache.hpp"
 #include "workspace.hpp"
@@ -88,6 +89,39 @@ TEST_CASE("bake: writes the table, the header, the assembly and the depfile", "[
     INFO(name);
     CHECK_THAT(depfile, ContainsSubstring(name));
   }
+}
+
+TEST_CASE("bake: a target raises what every kernel needs, and the next bake notices", "[bake]") {
+  const Project p;
+  gen::BakeOptions options = p.options();
+  const auto versions = [&] {
+    std::set<std::uint32_t> found;
+    auto table = Table::from_file((p / "out/test_table.bin").string());
+    REQUIRE(table.ok());
+    for (const auto& b : table->blobs()) found.insert(b.vulkan_version >> 12 & 0x3ff);
+    return found;
+  };
+  p.bake(options);
+  CHECK(versions() == std::set<std::uint32_t>{0});
+  options.target = gen::VulkanTarget::k12;
+  CHECK_FALSE(p.bake(options).up_to_date);
+  CHECK(versions() == std::set<std::uint32_t>{2});
+  CHECK(p.bake(options).up_to_date);
+}
+
+TEST_CASE("bake: progress counts every text once", "[bake]") {
+  const Project p;
+  gen::BakeOptions options = p.options();
+  std::vector<std::size_t> seen;
+  options.progress = [&](std::size_t done, std::size_t all) {
+    CHECK(all == 15);
+    seen.push_back(done);
+  };
+  options.jobs = 3;
+  p.bake(options);
+  REQUIRE(seen.size() == 15);
+  CHECK(std::is_sorted(seen.begin(), seen.end()));
+  CHECK(seen.back() == 15);
 }
 
 TEST_CASE("bake: nothing is done again when nothing changed", "[bake]") {
@@ -399,6 +433,40 @@ TEST_CASE("bake: the header compiles whatever kernels and tables are called", "[
     INFO(w.read("log"));
     CHECK(status == 0);
   }
+}
+
+TEST_CASE("bake: constants called as C's macros are not in the header's way", "[bake]") {
+  const test::Workspace w;
+  std::string source = "#version 450\nlayout(binding = 0) buffer B { float b[]; };\n";
+  std::string constants, sum = "0u",
+                         uses =
+                             "#include <cerrno>\n#include <climits>\n#include <cmath>\n"
+                             "#include <cstdint>\n#include <cstdio>\n#include <cstdlib>\n"
+                             "#include <csignal>\n#include <complex.h>\n"
+                             "#include \"test_table.hpp\"\nint main() {}\n";
+  std::uint32_t id = 0;
+  for (const char* name : {"NULL", "INT8_MAX", "INT_MAX", "EOF", "BUFSIZ", "RAND_MAX", "NAN",
+                           "HUGE_VAL", "I", "SIGINT", "SEEK_SET", "TILE_MAX", "SIGMOID"}) {
+    source += "layout(constant_id = " + std::to_string(id++) + ") const uint " + name + " = 1;\n";
+    constants += std::string(name) + " = {}\n";
+    sum += std::string(" + ") + name;
+  }
+  w.write("kernels/k.comp", source + "void main() { b[0] = float(" + sum + "); }\n");
+  w.write("kernels/m.toml",
+          "[[kernel]]\nname = \"k\"\nsource = \"k.comp\"\nvariants = [\"fp32\"]\n"
+          "strict = false\n[kernel.constants]\n" +
+              constants);
+  const auto run = test::run_bake(w.options());
+  for (const auto& m : run.messages) UNSCOPED_INFO(m);
+  INFO((run.result.ok() ? "" : run.result.error().message));
+  REQUIRE(run.result.ok());
+  w.write("uses.cpp", uses);
+  const std::string folder = w.root().string();
+  CHECK(std::system(
+            ("c++ -fsyntax-only -std=gnu++20 -I '" + folder + "/out' '" + folder + "/uses.cpp'")
+                .c_str()) == 0);
+  const std::string header = w.read("out/test_table.hpp");
+  CHECK_THAT(header, ContainsSubstring(" TILE_MAX ") && ContainsSubstring(" NULL_ "));
 }
 
 // Each entry's own checksum is right: its writer was wrong, not the disk.

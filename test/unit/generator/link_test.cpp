@@ -297,5 +297,23 @@ TEST_CASE("link: a damaged or hostile object is an error", "[link]") {
   bad[content.rfind("scale_t")] = 'S';
   CHECK_THAT(fault_of(with_content(object, bad)),
              ContainsSubstring("the name of a variant does not begin with the kernel's"));
+  // A module that says a second compiler made it (an empty string stands behind Vulkan 1.0) is
+  // validated all the same where it is known here: OpReturn made OpKill belongs to no kernel.
+  const std::size_t compiler = content.find(std::string("\0\0\x40\0\0\0\0\0", 8));
+  REQUIRE(compiler != std::string::npos);
+  const auto claimed = [&](const std::string& who, bool kill) {
+    std::string text = content;
+    if (kill) {
+      const std::size_t at = text.find(std::string("\xfd\0\x01\0", 4));
+      REQUIRE(at != std::string::npos);
+      text[at] = '\xfc';
+    }
+    const auto size = static_cast<char>(who.size());
+    text.replace(compiler + 4, 4, std::string{size, 0, 0, 0} + who);
+    return with_content(object, text);
+  };
+  CHECK(fault_of(claimed("glslc 1", false)).empty());
+  CHECK_FALSE(fault_of(claimed("glslc 1", true)).empty());
+  CHECK_FALSE(fault_of(claimed("a\nb", false)).empty());  // it would break the table's "made by"
   CHECK_FALSE(p.exists("linked/test_table.S.tmp"));
 }

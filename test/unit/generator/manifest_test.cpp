@@ -112,6 +112,8 @@ TEST_CASE("manifest: each mistake is one error at its place", "[manifest]") {
        "m.toml:4:1: error: unknown key 'optimize' in [[kernel]]; the nearest is 'optimise'"},
       {head + "[kernel.axes.A]\nvalues = [0, 1]\ndefualt = 1\n",
        "m.toml:6:1: error: unknown key 'defualt' in an axis; the nearest is 'default'"},
+      {head + "[kernel.defines]\nUNROLL = 1\n[kernel.axes.UNROLL]\nvalues = [0, 1]\n",
+       "m.toml:5:1: error: 'UNROLL' is an axis of this kernel as well"},
       {"budget = 0\n" + head, "m.toml:1:10: error: 'budget' must be a number of bytes from 1"},
       {head + "budget = \"40 kb\"\n", "m.toml:4:10: error: 'budget' must be"},
       {head + "budget = \"KB\"\n", "m.toml:4:10: error: 'budget' must be"},

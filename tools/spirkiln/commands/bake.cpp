@@ -14,6 +14,8 @@ int run_bake(BakeArguments arguments) {
   fill(options, arguments.source);
   if (!arguments.depfile.empty()) options.depfile = arguments.depfile;
   options.embed = embed_form(arguments.embed);
+  Progress progress;
+  options.progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); };
   const Stopwatch watch;
   const Watchdog watchdog(std::chrono::seconds(arguments.source.time_limit));
   const auto result = bake(options, print_message);

@@ -28,6 +28,7 @@ struct SourceArguments {
   CacheArguments cache;
   std::string glsl;
   std::string glslc;
+  std::string target;  // "vulkan1.1"; empty: as manifests say
   std::vector<std::string> folders;
   unsigned time_limit = 120;  // seconds
 };

@@ -14,6 +14,8 @@ int run_compile(CompileArguments arguments) {
   fill(options, arguments.source);
   options.inputs = {arguments.manifest};
   if (!arguments.depfile.empty()) options.depfile = arguments.depfile;
+  Progress progress;
+  options.progress = [&](std::size_t done, std::size_t all) { progress.show(done, all); };
   const Stopwatch watch;
   const Watchdog watchdog(std::chrono::seconds(arguments.source.time_limit));
   const auto result = compile_object(options, print_message);

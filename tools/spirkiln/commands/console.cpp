@@ -2,6 +2,7 @@
 #include "console.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 
@@ -46,6 +47,31 @@ Result<Table> open_table_file(const std::string& path) {
   auto table = Table::from_file(path);
   if (table.ok()) return table;
   return Error{table.error().code, tool::with_shown(table.error().message, path)};
+}
+
+namespace {
+constexpr auto kFirst = std::chrono::milliseconds(300), kEvery = std::chrono::milliseconds(100);
+}  // namespace
+
+Progress::Progress()
+    : terminal_(::isatty(STDERR_FILENO) == 1), next_(std::chrono::steady_clock::now() + kFirst) {}
+
+void Progress::show(std::size_t done, std::size_t all) {
+  if (!terminal_) return;
+  if (done == all) return clear();
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_) return;
+  next_ = now + kEvery;
+  shown_ = true;
+  fmt::print(stderr, "\rspirkiln: {} of {} compiled\x1b[K", done, all);
+  std::fflush(stderr);
+}
+
+void Progress::clear() {
+  if (!shown_) return;
+  shown_ = false;
+  fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
 }
 
 void print_message(Severity severity, std::string_view text) {

@@ -2,6 +2,8 @@
 // What the commands say, and where.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -28,6 +30,23 @@ int write_single_output(const std::string& output, std::string_view bytes);
 
 // As Table::from_file(), with the name in a message as messages show names.
 Result<Table> open_table_file(const std::string& path);
+
+// How far a long bake is, on standard error where that is a terminal and after a moment: one line,
+// which is gone at the end.
+class Progress {
+ public:
+  Progress();
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void show(std::size_t done, std::size_t all);
+
+ private:
+  void clear();
+  bool terminal_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point next_;
+};
 
 // A MessageCallback.
 void print_message(Severity severity, std::string_view text);

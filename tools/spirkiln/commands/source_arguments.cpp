@@ -5,6 +5,18 @@
 #include "second_compiler.hpp"
 
 namespace spirkiln::gen {
+namespace {
+
+// Empty: as manifests say.
+VulkanTarget target_of(std::string_view text) {
+  return text == "vulkan1.0"   ? VulkanTarget::k10
+         : text == "vulkan1.1" ? VulkanTarget::k11
+         : text == "vulkan1.2" ? VulkanTarget::k12
+         : text == "vulkan1.3" ? VulkanTarget::k13
+                               : VulkanTarget::kAuto;
+}
+
+}  // namespace
 
 std::optional<std::filesystem::path> cache_folder(const CacheArguments& arguments) {
   if (!arguments.folder.empty()) return arguments.folder;
@@ -21,6 +33,7 @@ void fill(SourceOptions& options, const SourceArguments& arguments) {
   options.cache = cache_folder(arguments.cache);
   if (!arguments.glsl.empty()) options.glsl = arguments.glsl;
   options.second = second_folder(arguments.glslc);
+  options.target = target_of(arguments.target);
   options.include_folders.assign(arguments.folders.begin(), arguments.folders.end());
 }
 
