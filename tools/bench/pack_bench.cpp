@@ -20,6 +20,7 @@
 #include "compose.hpp"
 #include "glslang_front.hpp"
 #include "half_repair.hpp"
+#include "newer_extensions.hpp"
 #include "pack.hpp"
 #include "reflect.hpp"
 #include "spirv_tools.hpp"
@@ -57,7 +58,16 @@ Family family_of_manifest(const fs::path& path) {
       const auto front =
           gen::preprocess({composed.text, name, kernel.dialect, kernel.include_folders}, sources);
       const gen::Target& target = gen::kTargets[gen::lowest_target(front.text)];
-      const auto compiled = gen::compile_with_repair(front.text, name, target, sources);
+      // What only a second compiler knows is left out: so is the remapper's knowledge of it.
+      const auto newer = gen::required_newer(front.text);
+      if (std::any_of(newer.begin(), newer.end(),
+                      [](const auto& e) { return !gen::knows_extension(e.name); })) {
+        continue;
+      }
+      const auto compiled = gen::compile_with_repair(
+          front.text, name, target, sources,
+          [](const std::string& text, const std::string& file, const gen::Target& for_target,
+             gen::SourceStore& store) { return gen::compile(text, file, for_target, store); });
       if (!compiled.ok) throw Failure(variant.name + " does not compile");
       auto words = gen::optimise(compiled.words, kernel.manifest->optimise, target);
       if (!words.ok()) throw Failure(words.error().message);
@@ -111,7 +121,8 @@ void write(const fs::path& path, const std::string& bytes) {
 
 gen::PackKernel pack_kernel(const std::string& name, const std::vector<Words>& modules,
                             std::size_t& ids_kept) {
-  gen::PackKernel kernel{name, 0, {}, {}};
+  gen::PackKernel kernel;
+  kernel.name = name;
   for (const Words& named : modules) {
     const Words words = stripped(named);
     auto blob = std::make_shared<gen::Blob>();
