@@ -21,7 +21,9 @@ TEST_CASE("the loader and vulkaninfo agree on lavapipe") {
   const auto device = Device::open(options);
   if (!device) SKIP(device.error().message);
   // All that the device has; state()->caps holds what the kernels ask for.
-  const DeviceCaps here = device->state()->instance->query(device->state()->physical);
+  const auto queried = device->state()->instance->query(device->state()->physical);
+  REQUIRE(queried);
+  const DeviceCaps& here = *queried;
   const DeviceCaps& there = profile->caps;
   if (here.driver != there.driver) SKIP("this is " + here.driver);
   CHECK(here.type == there.type);
