@@ -7,6 +7,7 @@
 
 #include "compose.hpp"
 #include "expanded_text.hpp"
+#include "include_resolver.hpp"
 
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
@@ -64,17 +65,8 @@ class Inliner {
   std::string take() { return std::move(out_); }
 
  private:
-  // In the order of the include resolver.
   std::shared_ptr<const SourceFile> find(std::string_view name, const fs::path& folder) {
-    std::vector<fs::path> candidates;
-    if (name == kDialectInclude) {
-      candidates.push_back(dialect_);
-    } else {
-      candidates.push_back(folder / name);
-      for (const fs::path& other : folders_) candidates.push_back(other / name);
-    }
-    if (name == kActivationInclude) candidates.push_back(dialect_.parent_path() / name);
-    for (const fs::path& path : candidates) {
+    for (const fs::path& path : include_candidates(name, folder, folders_, dialect_)) {
       auto file = sources_.find(path);
       if (file.ok() && *file != nullptr) return *file;
     }

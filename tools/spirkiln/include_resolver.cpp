@@ -24,6 +24,17 @@ struct Held {
 
 }  // namespace
 
+std::vector<fs::path> include_candidates(std::string_view name, const fs::path& folder,
+                                         const std::vector<fs::path>& folders,
+                                         const fs::path& dialect) {
+  if (name == kDialectInclude) return {dialect};
+  std::vector<fs::path> candidates = {folder / name};
+  for (const fs::path& other : folders) candidates.push_back(other / name);
+  // The one file that kernels of ncnn include; the dialect has its own.
+  if (name == kActivationInclude) candidates.push_back(dialect.parent_path() / name);
+  return candidates;
+}
+
 auto IncludeResolver::includeLocal(const char* name, const char* includer, std::size_t depth)
     -> IncludeResult* {
   IncludeResult* result = resolve(name, fs::path(from_line_name(includer)).parent_path(), depth);
@@ -57,15 +68,7 @@ auto IncludeResolver::resolve(std::string_view name, const fs::path& folder, std
   if (++count_ > kMaxIncludes) {
     return fail(fmt::format("more than {} includes in one kernel", kMaxIncludes));
   }
-  std::vector<fs::path> candidates;
-  if (name == kDialectInclude) {
-    candidates.push_back(dialect_);
-  } else {
-    candidates.push_back(folder / name);
-    for (const fs::path& other : folders_) candidates.push_back(other / name);
-  }
-  // The one file that kernels of ncnn include; the dialect has its own.
-  if (name == kActivationInclude) candidates.push_back(dialect_.parent_path() / name);
+  const auto candidates = include_candidates(name, folder, folders_, dialect_);
   for (const fs::path& path : candidates) {
     auto file = sources_.find(path);
     if (!file.ok()) return fail(file.error().message);

@@ -7,11 +7,18 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "files.hpp"
 
 namespace spirkiln::gen {
+
+// Where a name may lie, in the order in which it is looked for: what compose() includes is
+// `dialect`; others lie in `folder`, that of the including file, or in one of `folders`.
+std::vector<std::filesystem::path> include_candidates(
+    std::string_view name, const std::filesystem::path& folder,
+    const std::vector<std::filesystem::path>& folders, const std::filesystem::path& dialect);
 
 // `dialect` is the file that compose() includes; `folders` are searched, in order, behind the
 // folder of the including file.
