@@ -12,6 +12,7 @@
 
 #include "cpu/loops.hpp"
 #include "cpu/operators.hpp"
+#include "graph/finite.hpp"
 #include "loader/guard.hpp"
 
 namespace spirkiln::cpu {
@@ -29,15 +30,6 @@ std::uint64_t machine_bytes() {
 }
 
 constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
-
-bool all_finite(const float* values, std::size_t n) {
-  std::uint32_t bad = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto bits = std::bit_cast<std::uint32_t>(values[i]);
-    bad |= ((bits & 0x7f800000u) + 0x00800000u) & 0x80000000u;
-  }
-  return bad == 0;
-}
 
 // What oneDNN throws becomes an error.
 template <typename F>
@@ -230,6 +222,35 @@ Result<std::vector<TensorF32>> CpuGraph::run(const Pictures& pictures, RunTiming
     if (timings != nullptr) {
       timings->gpu_ms = ms_since(begin);
       timings->dispatches = static_cast<std::uint32_t>(plan.steps.size()) * pictures.n;
+    }
+    return outputs;
+  });
+}
+
+Result<std::vector<TensorF32>> CpuGraph::run_nodes(const Pictures& pictures, std::size_t first,
+                                                   std::size_t count) {
+  return with_onednn([&]() -> Result<std::vector<TensorF32>> {
+    const OneThread one;
+    auto found = plan_for({pictures.n, pictures.h, pictures.w}, nullptr);
+    if (!found) return std::move(found).error();
+    auto shapes = tensor_shapes(*model_.state(), {1, pictures.h, pictures.w});
+    if (!shapes) return std::move(shapes).error();
+    std::vector<TensorF32> outputs(count);
+    const std::size_t bytes = std::size_t{pictures.h} * pictures.w * 4;
+    for (std::uint32_t i = 0; i < pictures.n; ++i) {
+      load_input(**found, pictures.bytes.data() + i * bytes);
+      run_plan(**found, arena_.data(), [&](const PlannedStep& s, const float* out) {
+        if (s.node >= first && s.node < first + count) {
+          const Dims& d = (*shapes)[model_.state()->nodes[s.node].output];
+          TensorF32& t = outputs[s.node - first];
+          t.n = pictures.n;
+          t.h = d.h;
+          t.w = d.w;
+          t.c = d.c;
+          t.values.insert(t.values.end(), out, out + s.values);
+        }
+        return s.node + 1 < first + count;
+      });
     }
     return outputs;
   });

@@ -38,6 +38,8 @@ class CpuGraph final : public GraphBackend {
 
   Status prepare(const InputShape& shape, RunTimings* timings) override;
   Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings) override;
+  Result<std::vector<TensorF32>> run_nodes(const Pictures& pictures, std::size_t first,
+                                           std::size_t count) override;
   std::string variant() const override { return "cpu"; }
   std::uint64_t bytes() const override;
 

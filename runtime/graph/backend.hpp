@@ -22,6 +22,9 @@ class GraphBackend {
   virtual Status prepare(const InputShape& shape, RunTimings* timings) = 0;
   // `pictures` has n * h * w * 4 bytes. Prepares where that was not done.
   virtual Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings) = 0;
+  // What Graph::run_nodes gives; `first` and `count` are within the model's nodes.
+  virtual Result<std::vector<TensorF32>> run_nodes(const Pictures& pictures, std::size_t first,
+                                                   std::size_t count) = 0;
   // What Graph::variant gives.
   virtual std::string variant() const = 0;
   // True once the device is gone for good: every further call is an error.

@@ -19,6 +19,21 @@ bool may_fall_back(ErrorCode code) {
          code == ErrorCode::kOutOfMemory;
 }
 
+Status check_pictures(const Pictures& pictures) {
+  // Each is below 2^24 when tensor_shapes lets it pass; the sizes are compared without overflow.
+  const std::uint64_t rows = std::uint64_t{pictures.n} * pictures.h;
+  const bool fits = rows != 0 && pictures.w != 0 && pictures.bytes.size() % 4 == 0 &&
+                    pictures.bytes.size() / 4 / rows == pictures.w &&
+                    pictures.bytes.size() / 4 % rows == 0;
+  if (!fits) {
+    return Error{ErrorCode::kInvalidArgument,
+                 std::to_string(pictures.n) + " picture(s) of " + std::to_string(pictures.h) +
+                     " x " + std::to_string(pictures.w) + " need n * h * w * 4 bytes, there are " +
+                     std::to_string(pictures.bytes.size())};
+  }
+  return Ok{};
+}
+
 Error no_forms(const std::string& variant) {
   return Error{ErrorCode::kInvalidArgument,
                "the CPU backend has no forms of kernels, so '" + variant +
@@ -157,18 +172,8 @@ Result<std::vector<TensorF32>> Graph::run(const Pictures& pictures, RunTimings* 
 
 Result<std::vector<TensorF32>> Graph::State::run(const Pictures& pictures, RunTimings* timings) {
   if (timings != nullptr) *timings = {};
+  if (auto s = check_pictures(pictures); !s) return std::move(s).error();
   const InputShape shape{pictures.n, pictures.h, pictures.w};
-  // Each is below 2^24 when tensor_shapes lets it pass; the sizes are compared without overflow.
-  const std::uint64_t rows = std::uint64_t{shape.n} * shape.h;
-  const bool fits = rows != 0 && shape.w != 0 && pictures.bytes.size() % 4 == 0 &&
-                    pictures.bytes.size() / 4 / rows == shape.w &&
-                    pictures.bytes.size() / 4 % rows == 0;
-  if (!fits) {
-    return Error{ErrorCode::kInvalidArgument,
-                 std::to_string(shape.n) + " picture(s) of " + std::to_string(shape.h) + " x " +
-                     std::to_string(shape.w) + " need n * h * w * 4 bytes, there are " +
-                     std::to_string(pictures.bytes.size())};
-  }
   const std::lock_guard lock(mutex);
   auto backend = backend_for(shape, timings);
   if (!backend) return std::move(backend).error();
@@ -178,6 +183,30 @@ Result<std::vector<TensorF32>> Graph::State::run(const Pictures& pictures, RunTi
   backend = cpu_instead(shape, timings, outputs.error());
   if (!backend) return std::move(backend).error();
   return (*backend)->run(pictures, timings);
+}
+
+std::vector<NodeInfo> Graph::nodes() const {
+  const Model::State& model = *state_->model.state();
+  std::vector<NodeInfo> nodes;
+  for (const model::Node& n : model.nodes) nodes.push_back({model.string(n.name), op_name(n.op)});
+  return nodes;
+}
+
+Result<std::vector<TensorF32>> Graph::run_nodes(const Pictures& pictures, std::size_t first,
+                                                std::size_t count) {
+  return guarded([&]() -> Result<std::vector<TensorF32>> {
+    const std::size_t all = state_->model.state()->nodes.size();
+    if (count == 0 || first >= all || count > all - first) {
+      return Error{ErrorCode::kInvalidArgument, "there are no " + std::to_string(count) +
+                                                    " nodes from " + std::to_string(first) +
+                                                    " on; the graph has " + std::to_string(all)};
+    }
+    if (auto s = check_pictures(pictures); !s) return std::move(s).error();
+    const std::lock_guard lock(state_->mutex);
+    auto backend = state_->backend_for({pictures.n, pictures.h, pictures.w}, nullptr);
+    if (!backend) return std::move(backend).error();
+    return (*backend)->run_nodes(pictures, first, count);
+  });
 }
 
 std::string Graph::variant() const { return state_->first->variant(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/plan.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace spirkiln {
@@ -22,40 +23,28 @@ class Planner {
         tensors_(model.tensors.size(), kNoBuffer),
         consts_(model.consts.size(), kNoBuffer) {}
 
-  Result<PlannedGraph> run(const Lowering& lowering) {
+  Result<PlannedGraph> run(const Lowering& lowering, const NodeRange& watched) {
     if (auto s = add_input(lowering); !s) return std::move(s).error();
-    for (const model::Node& n : model_.nodes) {
+    const bool whole = watched.count == 0;
+    const std::size_t end =
+        whole ? model_.nodes.size() : std::min(watched.first + watched.count, model_.nodes.size());
+    for (std::size_t i = 0; i < end; ++i) {
+      const model::Node& n = model_.nodes[i];
       if (auto s = add_node(n, lowering); !s) return std::move(s).error();
+      if (whole || i < watched.first) continue;
+      if (auto s = add_output(n.output, lowering); !s) return std::move(s).error();
     }
-    std::vector<std::uint32_t> results;
     for (const std::uint32_t t : model_.outputs) {
-      auto lowered = lowering.output(shapes_[t], traits_);
-      if (!lowered) return std::move(lowered).error();
-      const Dims& d = shapes_[t];
-      const std::uint64_t bytes = d.pixels() * d.c * 4;
-      const std::string name = name_of(t) + " as floats";
-      const std::uint32_t result = builder_.add_buffer(Home::kDownload, bytes, name);
-      // A kernel's scattered stores through the bus run at 2 GB/s, a copy of the same bytes at 50.
-      const std::uint32_t out =
-          unified_memory_ ? result : builder_.add_buffer(Home::kArena, bytes, name);
-      if (out != result) builder_.add_copy(out, result);
-      results.push_back(result);
-      auto resolve = [&](const BufferRef& ref) -> Result<std::uint32_t> {
-        if (ref.kind == BufferKind::kInput && ref.index == 0) return tensors_[t];
-        if (ref.kind == BufferKind::kFloatsOut) return out;
-        return wrong_reference("the output " + name_of(t));
-      };
-      if (auto s = builder_.add(*lowered, resolve, "output " + name_of(t)); !s) {
-        return std::move(s).error();
-      }
+      if (!whole) break;
+      if (auto s = add_output(t, lowering); !s) return std::move(s).error();
     }
     auto program = builder_.finish();
     if (!program) return std::move(program).error();
     PlannedGraph plan;
     plan.program = *std::move(program);
     plan.upload_offset = plan.program.buffers[picture_].offset;
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      plan.outputs.push_back({shapes_[model_.outputs[i]], plan.program.buffers[results[i]].offset});
+    for (const Output& o : outputs_) {
+      plan.outputs.push_back({shapes_[o.tensor], plan.program.buffers[o.buffer].offset});
     }
     return plan;
   }
@@ -97,6 +86,27 @@ class Planner {
     return builder_.add(*lowered, resolve, "input");
   }
 
+  // The tensor as tight floats in download memory.
+  Status add_output(std::uint32_t t, const Lowering& lowering) {
+    auto lowered = lowering.output(shapes_[t], traits_);
+    if (!lowered) return std::move(lowered).error();
+    const Dims& d = shapes_[t];
+    const std::uint64_t bytes = d.pixels() * d.c * 4;
+    const std::string name = name_of(t) + " as floats";
+    const std::uint32_t result = builder_.add_buffer(Home::kDownload, bytes, name);
+    // A kernel's scattered stores through the bus run at 2 GB/s, a copy of the same bytes at 50.
+    const std::uint32_t out =
+        unified_memory_ ? result : builder_.add_buffer(Home::kArena, bytes, name);
+    if (out != result) builder_.add_copy(out, result);
+    outputs_.push_back({t, result});
+    auto resolve = [&](const BufferRef& ref) -> Result<std::uint32_t> {
+      if (ref.kind == BufferKind::kInput && ref.index == 0) return tensors_[t];
+      if (ref.kind == BufferKind::kFloatsOut) return out;
+      return wrong_reference("the output " + name_of(t));
+    };
+    return builder_.add(*lowered, resolve, "output " + name_of(t));
+  }
+
   Status add_node(const model::Node& n, const Lowering& lowering) {
     const auto inputs = model_.inputs_of(n);
     const auto consts = model_.consts_of(n);
@@ -130,6 +140,10 @@ class Planner {
   ProgramBuilder builder_;
   std::vector<std::uint32_t> tensors_, consts_;  // buffers of the program
   std::uint32_t picture_ = kNoBuffer;
+  struct Output {
+    std::uint32_t tensor, buffer;
+  };
+  std::vector<Output> outputs_;
 };
 
 }  // namespace
@@ -137,10 +151,12 @@ class Planner {
 Result<PlannedGraph> plan_graph(const Model::State& model, const InputShape& input,
                                 const Table& table, const DeviceCaps& caps,
                                 const std::vector<Form>& forms, const WeightLayout& weights,
-                                const ImageNeeds& needs, const Lowering& lowering) {
+                                const ImageNeeds& needs, const Lowering& lowering,
+                                const NodeRange& watched) {
   auto shapes = tensor_shapes(model, input);
   if (!shapes) return std::move(shapes).error();
-  return Planner(model, *std::move(shapes), table, caps, forms, weights, needs).run(lowering);
+  return Planner(model, *std::move(shapes), table, caps, forms, weights, needs)
+      .run(lowering, watched);
 }
 
 Result<std::vector<Form>> choose_forms(const std::string& variant, const DeviceCaps& caps) {

@@ -25,18 +25,25 @@ struct PlannedOutput {
   std::uint64_t offset = 0;  // of tight floats in download memory
 };
 
+// Nodes of a graph, in its order.
+struct NodeRange {
+  std::size_t first = 0, count = 0;
+};
+
 struct PlannedGraph {
   Program program;
   std::uint64_t upload_offset = 0;  // of the picture's bytes in upload memory
   std::vector<PlannedOutput> outputs;
 };
 
-// `needs` is asked where the forms are image forms. Errors: those of tensor_shapes, of lowering and
-// of ProgramBuilder.
+// `needs` is asked where the forms are image forms. Where `watched` has nodes, the graph ends
+// behind the last of them, and its outputs are what they compute. Errors: those of tensor_shapes,
+// of lowering and of ProgramBuilder.
 Result<PlannedGraph> plan_graph(const Model::State& model, const InputShape& input,
                                 const Table& table, const DeviceCaps& caps,
                                 const std::vector<Form>& forms, const WeightLayout& weights,
-                                const ImageNeeds& needs = {}, const Lowering& lowering = {});
+                                const ImageNeeds& needs = {}, const Lowering& lowering = {},
+                                const NodeRange& watched = {});
 
 // Which variants a graph may use: exactly the one that is named, or where `variant` is empty the
 // device's best. Errors: kInvalidArgument for a name that is none.

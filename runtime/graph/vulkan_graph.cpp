@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "graph/executor.hpp"
+#include "graph/finite.hpp"
 #include "graph/image.hpp"
 #include "graph/kernel_runner.hpp"
 #include "graph/lru.hpp"
@@ -20,6 +21,9 @@ using Clock = std::chrono::steady_clock;
 double ms_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
+
+// Of results that are looked at together when one is no number.
+constexpr std::uint64_t kWatchedBytes = 64u << 20;
 
 struct Plan {
   PlannedGraph planned;
@@ -35,6 +39,8 @@ class VulkanGraph final : public GraphBackend {
   Status upload_weights();
   Status prepare(const InputShape& shape, RunTimings* timings) override;
   Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings) override;
+  Result<std::vector<TensorF32>> run_nodes(const Pictures& pictures, std::size_t first,
+                                           std::size_t count) override;
   std::string variant() const override;
   std::uint64_t bytes() const override { return executor->bytes(); }
   bool lost() const override { return is_lost(device); }
@@ -52,6 +58,10 @@ class VulkanGraph final : public GraphBackend {
 
  private:
   Result<Plan*> plan_for(const InputShape& shape, RunTimings* timings);
+  Result<PlannedGraph> plan_of(const InputShape& shape, const NodeRange& watched = {}) const;
+  Status submit(Plan* plan, const Pictures& pictures, RunTimings* timings);
+  Result<std::vector<TensorF32>> read_outputs(const PlannedGraph& planned) const;
+  Error not_finite(const Pictures& pictures);
   Status record(Plan* plan);
   void report(const Plan& plan) const;
 };
@@ -67,13 +77,18 @@ Status VulkanGraph::upload_weights() {
   });
 }
 
+Result<PlannedGraph> VulkanGraph::plan_of(const InputShape& shape, const NodeRange& watched) const {
+  return plan_graph(
+      *model.state(), shape, table, device.state()->caps, forms, weights,
+      [&](const TensorImage& i) { return image_need(*device.state(), i); }, {}, watched);
+}
+
 Result<Plan*> VulkanGraph::plan_for(const InputShape& shape, RunTimings* timings) {
   if (lost()) return lost_error(device);
   Plan* plan = plans.find(shape);
   const auto begin = Clock::now();
   if (plan == nullptr) {
-    auto planned = plan_graph(*model.state(), shape, table, device.state()->caps, forms, weights,
-                              [&](const TensorImage& i) { return image_need(*device.state(), i); });
+    auto planned = plan_of(shape);
     if (!planned) return std::move(planned).error();
     plan = plans.insert(shape, Plan{*std::move(planned), nullptr, 0});
   }
@@ -116,20 +131,24 @@ void VulkanGraph::report(const Plan& plan) const {
   }
 }
 
-Result<std::vector<TensorF32>> VulkanGraph::run(const Pictures& pictures, RunTimings* timings) {
-  auto plan = plan_for({pictures.n, pictures.h, pictures.w}, timings);
-  if (!plan) return std::move(plan).error();
-  const PlannedGraph& planned = (*plan)->planned;
-
-  auto begin = Clock::now();
-  std::memcpy(executor->mapped(Home::kUpload).data() + planned.upload_offset, pictures.bytes.data(),
-              pictures.bytes.size());
+Status VulkanGraph::submit(Plan* plan, const Pictures& pictures, RunTimings* timings) {
+  const auto begin = Clock::now();
+  std::memcpy(executor->mapped(Home::kUpload).data() + plan->planned.upload_offset,
+              pictures.bytes.data(), pictures.bytes.size());
   const double upload_ms = ms_since(begin);
-  auto gpu_ms = executor->run(*(*plan)->recording);
+  auto gpu_ms = executor->run(*plan->recording);
   if (!gpu_ms) return std::move(gpu_ms).error();
-  (*plan)->gpu_ms = *gpu_ms;
-  if (profile) report(**plan);
-  begin = Clock::now();
+  plan->gpu_ms = *gpu_ms;
+  if (timings != nullptr) {
+    timings->upload_ms = upload_ms;
+    timings->gpu_ms = *gpu_ms;
+    timings->kernels_ms = plan->recording->kernels_ms();
+    timings->dispatches = static_cast<std::uint32_t>(plan->planned.program.steps.size());
+  }
+  return Ok{};
+}
+
+Result<std::vector<TensorF32>> VulkanGraph::read_outputs(const PlannedGraph& planned) const {
   std::vector<TensorF32> outputs;
   const auto mapped = executor->mapped(Home::kDownload);
   for (const PlannedOutput& o : planned.outputs) {
@@ -143,14 +162,71 @@ Result<std::vector<TensorF32>> VulkanGraph::run(const Pictures& pictures, RunTim
     t.values.assign(values, values + o.dims.pixels() * o.dims.c);
     outputs.push_back(std::move(t));
   }
-  if (timings != nullptr) {
-    timings->upload_ms = upload_ms;
-    timings->gpu_ms = *gpu_ms;
-    timings->kernels_ms = (*plan)->recording->kernels_ms();
-    timings->download_ms = ms_since(begin);
-    timings->dispatches = static_cast<std::uint32_t>(planned.program.steps.size());
-  }
   return outputs;
+}
+
+Result<std::vector<TensorF32>> VulkanGraph::run(const Pictures& pictures, RunTimings* timings) {
+  auto plan = plan_for({pictures.n, pictures.h, pictures.w}, timings);
+  if (!plan) return std::move(plan).error();
+  if (auto s = submit(*plan, pictures, timings); !s) return std::move(s).error();
+  if (profile) report(**plan);
+  const auto begin = Clock::now();
+  auto outputs = read_outputs((*plan)->planned);
+  if (!outputs) return outputs;
+  for (const TensorF32& t : *outputs) {
+    if (!all_finite(t.values.data(), t.values.size())) return not_finite(pictures);
+  }
+  if (timings != nullptr) timings->download_ms = ms_since(begin);
+  return outputs;
+}
+
+// A program of its own, used once.
+Result<std::vector<TensorF32>> VulkanGraph::run_nodes(const Pictures& pictures, std::size_t first,
+                                                      std::size_t count) {
+  if (lost()) return lost_error(device);
+  auto planned = plan_of({pictures.n, pictures.h, pictures.w}, {first, count});
+  if (!planned) return std::move(planned).error();
+  Plan plan{*std::move(planned), nullptr, 0};
+  if (auto s = executor->reserve_for(plan.planned.program); !s) return std::move(s).error();
+  auto recording = executor->record(table, plan.planned.program);
+  if (!recording) return std::move(recording).error();
+  plan.recording = *std::move(recording);
+  if (auto s = submit(&plan, pictures, nullptr); !s) return std::move(s).error();
+  return read_outputs(plan.planned);
+}
+
+// The numbers again, some nodes at a time, up to the first that is none: all at once would take the
+// memory of all tensors together.
+Error VulkanGraph::not_finite(const Pictures& pictures) {
+  const Model::State& state = *model.state();
+  std::string where = "nothing that could be found again";
+  const InputShape shape{pictures.n, pictures.h, pictures.w};
+  const auto shapes = tensor_shapes(state, shape);
+  for (std::size_t first = 0; shapes && first < state.nodes.size();) {
+    std::size_t count = 0;
+    std::uint64_t bytes = 0;
+    while (first + count < state.nodes.size() && (count == 0 || bytes < kWatchedBytes)) {
+      const Dims& d = (*shapes)[state.nodes[first + count++].output];
+      bytes += d.pixels() * d.c * 4;
+    }
+    const auto values = run_nodes(pictures, first, count);
+    if (!values) {
+      where += " (" + values.error().message + ")";
+      break;
+    }
+    const auto bad = std::find_if(values->begin(), values->end(), [](const TensorF32& t) {
+      return !all_finite(t.values.data(), t.values.size());
+    });
+    if (bad != values->end()) {
+      const auto i = first + static_cast<std::size_t>(bad - values->begin());
+      where = "node " + std::to_string(i) + " (" + std::string(op_name(state.nodes[i].op)) + " " +
+              std::string(state.string(state.nodes[i].name)) + ")";
+      break;
+    }
+    first += count;
+  }
+  return Error{ErrorCode::kNotFinite, state.origin + ": NaN or infinity in " + variant() + " on " +
+                                          device.info().name + ", first made by " + where};
 }
 
 Status VulkanGraph::prepare(const InputShape& shape, RunTimings* timings) {

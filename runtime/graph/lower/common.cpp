@@ -2,6 +2,7 @@
 #include "graph/lower/common.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "graph/lower/tuning.hpp"
 
@@ -66,7 +67,8 @@ BufferRef residual_ref(const LowerRequest& request) {
 }
 
 void push_epilogue(Dispatch& d, const model::Epilogue& e) {
-  constexpr float kFar = 3.0e38f;
+  // Not the largest float: what overflows has to stay visible in the results.
+  constexpr float kFar = std::numeric_limits<float>::infinity();
   float a = 1, b = 0, lo = -kFar, hi = kFar;
   std::uint32_t gate = 0;
   switch (e.act) {

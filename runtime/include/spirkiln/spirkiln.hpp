@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "spirkiln/export.h"
@@ -122,12 +123,26 @@ struct RunTimings {
   std::uint32_t dispatches = 0;  // steps, on the CPU backend
 };
 
+// An operator of a graph. Texts live as long as the Graph.
+struct NodeInfo {
+  std::string_view name;  // of the ONNX node (the last one of those that were fused)
+  std::string_view op;
+};
+
 class SPIRKILN_API Graph {
  public:
   static Result<Graph> create(const Device& device, const Model& model,
                               const GraphOptions& options = {});
-  // Runs the graph on pictures; outputs in the model's order. Errors leave the graph usable.
+  // Runs the graph on pictures; outputs in the model's order. Errors leave the graph usable;
+  // kNotFinite names the first node that made a NaN or an infinity.
   Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings = nullptr);
+  // In the order in which they run.
+  std::vector<NodeInfo> nodes() const;
+  // What `count` nodes from `first` on compute for the pictures, to find where numbers go wrong:
+  // the graph up to there is run for it, so this is slow. A node that the backend runs as a part of
+  // another has no values. Errors: kInvalidArgument for nodes that are not there; as run.
+  Result<std::vector<TensorF32>> run_nodes(const Pictures& pictures, std::size_t first,
+                                           std::size_t count = 1);
   // Makes all that a run of this shape needs (pipelines first of all) without running it, for
   // instance while pictures are still being decoded.
   Status prepare(std::uint32_t n, std::uint32_t h, std::uint32_t w);
