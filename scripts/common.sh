@@ -46,6 +46,16 @@ prepare() {
   printf '%s\n' "$models" >"$build/models-folder"
 }
 
+# The same with clang-19, in `build` as it is now, with "$@" for Meson: for sanitizers and fuzzers.
+configure_clang() {
+  [[ ! -f $build/build.ninja ]] || return 0
+  local cache=''
+  if command -v ccache >/dev/null; then cache='ccache '; fi
+  say "configuring $build"
+  CC="${cache}clang-19" CXX="${cache}clang++-19" meson setup "$build" "$root" -Db_lundef=false \
+    -Doptimization=1 -Ddebug=true "$@" </dev/null >&2 || die "meson setup failed"
+}
+
 # Builds the given targets; says nothing where there is nothing to do.
 build_targets() {
   if [[ $(ninja -C "$build" -n "$@" 2>/dev/null) == *'no work to do'* ]]; then return 0; fi

@@ -27,7 +27,7 @@ USAGE
 }
 case ${1:-} in -h | --help) usage; exit 0 ;; esac
 
-setup=(--lint)
+setup=(--lint --fuzz)
 tidy=(--no-suite tidy)
 cross=(--no-suite cross)
 while [[ ${1:-} == --tidy || ${1:-} == --cross ]]; do
