@@ -6,6 +6,7 @@
 // the planner takes it from the blob's own reflection (readonly, writeonly).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -40,7 +41,20 @@ struct DeviceTraits {
   // table has no kernel for it.
   std::uint32_t matrix_m = 0, matrix_n = 0, matrix_k = 0;
   std::string_view matrix;  // the value of the axis MATRIX; static storage
+  // Kernels that may not be used: of kReplaceableKernels those that have no variant.
+  std::vector<std::string_view> without;
+  bool may_use(std::string_view kernel) const {
+    return std::find(without.begin(), without.end(), kernel) == without.end();
+  }
 };
+
+// Kernels whose work another one can do: lowering asks DeviceTraits::may_use of them alone. Those
+// of cooperative matrices are not among them: DeviceTraits::matrix stands for all four.
+inline constexpr std::string_view kReplaceableKernels[] = {
+    "conv_nc",        "conv_subgroup", "deconv_nc",    "deconv_subgroup",
+    "depthwise_line", "gemm_nc",       "gemm_subgroup"};
+inline constexpr std::string_view kMatrixKernels[] = {"conv_coopmat", "deconv_coopmat",
+                                                      "gemm_coopmat", "window_coopmat"};
 
 enum class BufferKind : std::uint8_t {
   kInput,  // index: the node's index-th input tensor (the residual is the last one)

@@ -61,9 +61,8 @@ Result<KernelRunner> KernelRunner::create(const Device& device, const Table& tab
 
 Result<KernelRunner::Outputs> KernelRunner::run(const Lowered& lowered, const Buffers& buffers) {
   const DeviceCaps& caps = device_.state()->caps;
-  ProgramBuilder builder(table_, caps, {form_}, [&](const TensorImage& image) {
-    return image_need(*device_.state(), image);
-  });
+  const auto needs = [&](const TensorImage& image) { return image_need(*device_.state(), image); };
+  ProgramBuilder builder(table_, caps, {form_}, needs, rules_);
   if (int8_) builder.set_int8(*int8_);
 
   // Read-only bytes lie one after the other in the weights block.

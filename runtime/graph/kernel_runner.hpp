@@ -47,6 +47,8 @@ class KernelRunner {
   Result<Outputs> run(const Lowered& lowered, const Buffers& buffers);
   // How bytes are read from now on; else as selection chooses.
   void set_int8(std::optional<table::Int8> int8) { int8_ = int8; }
+  // Selection goes by them from now on.
+  void set_rules(SelectRules rules) { rules_ = std::move(rules); }
 
  private:
   KernelRunner(const Device& device, const Table& table, Form form)
@@ -55,6 +57,7 @@ class KernelRunner {
   Table table_;
   Form form_;
   std::optional<table::Int8> int8_;
+  SelectRules rules_;
   std::unique_ptr<Executor> executor_;
 };
 

@@ -38,6 +38,10 @@ class LruCache {
     items_.erase(it->second);
     index_.erase(it);
   }
+  void clear() {
+    index_.clear();
+    items_.clear();
+  }
   std::size_t size() const { return items_.size(); }
 
  private:

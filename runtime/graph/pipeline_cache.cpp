@@ -76,7 +76,7 @@ std::span<const std::byte> unwrap_cache(std::span<const std::byte> file) {
 
 void PipelineStore::load() {
   const DeviceCaps& caps = device_.caps;
-  const std::string folder = cache_folder();
+  const std::string& folder = device_.cache_folder;
   if (!folder.empty()) {
     // The driver changes pipelineCacheUUID when old entries no longer fit; the device's own id
     // tells two equal cards of one machine with different drivers apart.

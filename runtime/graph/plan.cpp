@@ -12,14 +12,14 @@ constexpr std::uint32_t kNoBuffer = std::numeric_limits<std::uint32_t>::max();
 class Planner {
  public:
   Planner(const Model::State& model, std::vector<Dims> shapes, const Table& table,
-          const DeviceCaps& caps, const std::vector<Form>& forms, const WeightLayout& weights,
-          const ImageNeeds& needs)
+          const DeviceCaps& caps, const SelectRules& rules, const std::vector<Form>& forms,
+          const WeightLayout& weights, const ImageNeeds& needs)
       : model_(model),
         shapes_(std::move(shapes)),
-        traits_(traits_of(caps, table, forms)),
+        traits_(traits_of(caps, table, forms, rules)),
         unified_memory_(caps.unified_memory),
         weights_(weights),
-        builder_(table, caps, forms, needs),
+        builder_(table, caps, forms, needs, rules),
         tensors_(model.tensors.size(), kNoBuffer),
         consts_(model.consts.size(), kNoBuffer) {}
 
@@ -150,12 +150,12 @@ class Planner {
 
 Result<PlannedGraph> plan_graph(const Model::State& model, const InputShape& input,
                                 const Table& table, const DeviceCaps& caps,
-                                const std::vector<Form>& forms, const WeightLayout& weights,
-                                const ImageNeeds& needs, const Lowering& lowering,
-                                const NodeRange& watched) {
+                                const SelectRules& rules, const std::vector<Form>& forms,
+                                const WeightLayout& weights, const ImageNeeds& needs,
+                                const Lowering& lowering, const NodeRange& watched) {
   auto shapes = tensor_shapes(model, input);
   if (!shapes) return std::move(shapes).error();
-  return Planner(model, *std::move(shapes), table, caps, forms, weights, needs)
+  return Planner(model, *std::move(shapes), table, caps, rules, forms, weights, needs)
       .run(lowering, watched);
 }
 

@@ -41,9 +41,9 @@ struct PlannedGraph {
 // of lowering and of ProgramBuilder.
 Result<PlannedGraph> plan_graph(const Model::State& model, const InputShape& input,
                                 const Table& table, const DeviceCaps& caps,
-                                const std::vector<Form>& forms, const WeightLayout& weights,
-                                const ImageNeeds& needs = {}, const Lowering& lowering = {},
-                                const NodeRange& watched = {});
+                                const SelectRules& rules, const std::vector<Form>& forms,
+                                const WeightLayout& weights, const ImageNeeds& needs = {},
+                                const Lowering& lowering = {}, const NodeRange& watched = {});
 
 // Which variants a graph may use: exactly the one that is named, or where `variant` is empty the
 // device's best. Errors: kInvalidArgument for a name that is none.

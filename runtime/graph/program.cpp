@@ -45,16 +45,28 @@ bool multiplies(const DeviceCaps& caps, const MatrixAxis& axis) {
              caps.matrix_shapes.end();
 }
 
+DeviceTraits without_unselectable(const DeviceCaps& caps, const Table& table,
+                                  const std::vector<Form>& forms, const SelectRules& rules) {
+  DeviceTraits t = traits_of(caps);
+  for (const std::string_view kernel : kReplaceableKernels) {
+    if (!select_blob(table, {kernel, forms, {}}, caps, rules)) t.without.push_back(kernel);
+  }
+  return t;
+}
+
 }  // namespace
 
 std::vector<DeviceTraits> matrix_traits(const DeviceCaps& caps, const Table& table,
-                                        const std::vector<Form>& forms) {
+                                        const std::vector<Form>& forms, const SelectRules& rules) {
   std::vector<DeviceTraits> all;
   for (const MatrixAxis& axis : kMatrices) {
     if (!multiplies(caps, axis)) continue;
     const AxisRequest request{"MATRIX", axis.value};
-    if (!select_blob(table, {"gemm_coopmat", forms, {&request, 1}}, caps)) continue;
-    DeviceTraits& t = all.emplace_back(traits_of(caps));
+    const auto may_run = [&](std::string_view kernel) {
+      return select_blob(table, {kernel, forms, {&request, 1}}, caps, rules).ok();
+    };
+    if (!std::all_of(std::begin(kMatrixKernels), std::end(kMatrixKernels), may_run)) continue;
+    DeviceTraits& t = all.emplace_back(without_unselectable(caps, table, forms, rules));
     t.matrix_m = axis.m;
     t.matrix_n = axis.n;
     t.matrix_k = axis.k;
@@ -63,14 +75,19 @@ std::vector<DeviceTraits> matrix_traits(const DeviceCaps& caps, const Table& tab
   return all;
 }
 
-DeviceTraits traits_of(const DeviceCaps& caps, const Table& table, const std::vector<Form>& forms) {
-  const auto all = matrix_traits(caps, table, forms);
-  return all.empty() ? traits_of(caps) : all.front();
+DeviceTraits traits_of(const DeviceCaps& caps, const Table& table, const std::vector<Form>& forms,
+                       const SelectRules& rules) {
+  const auto all = matrix_traits(caps, table, forms, rules);
+  return all.empty() ? without_unselectable(caps, table, forms, rules) : all.front();
 }
 
 ProgramBuilder::ProgramBuilder(const Table& table, const DeviceCaps& caps, std::vector<Form> forms,
-                               ImageNeeds needs)
-    : table_(table), caps_(caps), forms_(std::move(forms)), needs_(std::move(needs)) {}
+                               ImageNeeds needs, SelectRules rules)
+    : table_(table),
+      caps_(caps),
+      forms_(std::move(forms)),
+      needs_(std::move(needs)),
+      rules_(std::move(rules)) {}
 
 std::uint32_t ProgramBuilder::add_buffer(Home home, std::uint64_t bytes, std::string name) {
   program_.buffers.push_back({home, 0, bytes, std::move(name)});
@@ -97,7 +114,7 @@ Result<Selection> ProgramBuilder::select(const Dispatch& dispatch) {
     key.append("|").append(a.axis).append("=").append(a.value);
   }
   if (const auto it = selected_.find(key); it != selected_.end()) return it->second;
-  auto selection = select_blob(table_, {dispatch.kernel, forms_, axes, int8_}, caps_);
+  auto selection = select_blob(table_, {dispatch.kernel, forms_, axes, int8_}, caps_, rules_);
   if (selection) selected_.emplace(std::move(key), *selection);
   return selection;
 }

@@ -83,7 +83,7 @@ class ProgramBuilder {
   // `forms`: which variants may be used, best first; all for the same storage. `needs` is asked
   // where they are image forms.
   ProgramBuilder(const Table& table, const DeviceCaps& caps, std::vector<Form> forms,
-                 ImageNeeds needs = {});
+                 ImageNeeds needs = {}, SelectRules rules = {});
 
   // A buffer of the arena, of upload or of download memory; placed by finish().
   std::uint32_t add_buffer(Home home, std::uint64_t bytes, std::string name);
@@ -125,6 +125,7 @@ class ProgramBuilder {
   const DeviceCaps& caps_;
   std::vector<Form> forms_;
   ImageNeeds needs_;
+  SelectRules rules_;
   std::optional<table::Int8> int8_;
   std::set<std::uint32_t> bound_as_buffer_;
   std::map<std::string, Selection, std::less<>> selected_;
@@ -132,11 +133,14 @@ class ProgramBuilder {
 };
 
 DeviceTraits traits_of(const DeviceCaps& caps);
-// The same with each of the matrices that the device multiplies and the table has kernels for in
-// one of these forms, best first; none where there are none.
+// The same with each of the matrices that the device multiplies and all of kMatrixKernels may be
+// selected for in one of these forms, best first; none where there are none.
 std::vector<DeviceTraits> matrix_traits(const DeviceCaps& caps, const Table& table,
-                                        const std::vector<Form>& forms);
-// With the best of them.
-DeviceTraits traits_of(const DeviceCaps& caps, const Table& table, const std::vector<Form>& forms);
+                                        const std::vector<Form>& forms,
+                                        const SelectRules& rules = {});
+// With the best of them, and without the kernels of kReplaceableKernels that none of these forms
+// can be selected of: lowering then takes what does their work.
+DeviceTraits traits_of(const DeviceCaps& caps, const Table& table, const std::vector<Form>& forms,
+                       const SelectRules& rules = {});
 
 }  // namespace spirkiln

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 
 #include "graph/executor.hpp"
@@ -13,6 +12,7 @@
 #include "graph/kernel_runner.hpp"
 #include "graph/lru.hpp"
 #include "graph/plan.hpp"
+#include "loader/environment.hpp"
 
 namespace spirkiln {
 namespace {
@@ -49,16 +49,23 @@ class VulkanGraph final : public GraphBackend {
   Device device;
   Model model;
   Table table;
+  SelectRules rules;
   std::vector<Form> forms;
   WeightLayout weights;
   std::unique_ptr<Executor> executor;
   LruCache<InputShape, Plan> plans{32};
   GraphOptions options;
   std::uint32_t profile = 0;  // repeats of each step; 0: plain runs
+  bool forced_form = false;   // by the options or the environment
+  bool proves = true;         // that kernels give their known answers, before they are used
+  bool uploaded = false;      // the weights, as `weights` lays them out
 
  private:
+  Result<PlannedGraph> plan_in(const std::vector<Form>& wanted, const WeightLayout& layout,
+                               const InputShape& shape, const NodeRange& watched = {}) const;
+  WeightLayout layout_for(const std::vector<Form>& wanted) const;
+  Result<PlannedGraph> plan(const InputShape& shape);
   Result<Plan*> plan_for(const InputShape& shape, RunTimings* timings);
-  Result<PlannedGraph> plan_of(const InputShape& shape, const NodeRange& watched = {}) const;
   Status submit(Plan* plan, const Pictures& pictures, RunTimings* timings);
   Result<std::vector<TensorF32>> read_outputs(const PlannedGraph& planned) const;
   Error not_finite(const Pictures& pictures);
@@ -66,21 +73,52 @@ class VulkanGraph final : public GraphBackend {
   void report(const Plan& plan) const;
 };
 
-Status VulkanGraph::upload_weights() {
-  const DeviceCaps& caps = device.state()->caps;
-  weights = lay_out_weights(*model.state(), forms.front().storage == table::Storage::kFp32,
-                            caps.storage_alignment);
-  if (weights.bytes == 0) return Ok{};
-  if (auto s = executor->reserve(Home::kWeights, weights.bytes); !s) return s;
-  return executor->write(Home::kWeights, 0, weights.bytes, [&](std::span<std::byte> out) {
-    fill_weights(*model.state(), weights, out);
-  });
+WeightLayout VulkanGraph::layout_for(const std::vector<Form>& wanted) const {
+  return lay_out_weights(*model.state(), wanted.front().storage == table::Storage::kFp32,
+                         device.state()->caps.storage_alignment);
 }
 
-Result<PlannedGraph> VulkanGraph::plan_of(const InputShape& shape, const NodeRange& watched) const {
+Status VulkanGraph::upload_weights() {
+  if (uploaded) return Ok{};
+  weights = layout_for(forms);
+  uploaded = weights.bytes == 0;
+  if (uploaded) return Ok{};
+  if (auto s = executor->reserve(Home::kWeights, weights.bytes); !s) return s;
+  const auto fill = [&](std::span<std::byte> out) { fill_weights(*model.state(), weights, out); };
+  if (auto s = executor->write(Home::kWeights, 0, weights.bytes, fill); !s) return s;
+  uploaded = true;
+  return Ok{};
+}
+
+Result<PlannedGraph> VulkanGraph::plan_in(const std::vector<Form>& wanted,
+                                          const WeightLayout& layout, const InputShape& shape,
+                                          const NodeRange& watched) const {
   return plan_graph(
-      *model.state(), shape, table, device.state()->caps, forms, weights,
+      *model.state(), shape, table, device.state()->caps, rules, wanted, layout,
       [&](const TensorImage& i) { return image_need(*device.state(), i); }, {}, watched);
+}
+
+// Where a kernel has no variant left in 16 bits and no form was asked for, the graph goes on in
+// fp32: its weights are uploaded anew, and what was planned before is planned again.
+Result<PlannedGraph> VulkanGraph::plan(const InputShape& shape) {
+  auto planned = plan_in(forms, weights, shape);
+  if (planned || planned.error().code != ErrorCode::kNoVariant || forced_form ||
+      forms.front() == kFp32) {
+    return planned;
+  }
+  const std::vector<Form> wider = {kFp32};
+  auto instead = plan_in(wider, layout_for(wider), shape);
+  if (!instead) {
+    return Error{planned.error().code,
+                 planned.error().message + "\nand in fp32: " + instead.error().message};
+  }
+  if (options.message) {
+    options.message(Severity::kWarning, "the graph goes on in fp32: " + planned.error().message);
+  }
+  forms = wider;
+  plans.clear();
+  uploaded = false;
+  return instead;
 }
 
 Result<Plan*> VulkanGraph::plan_for(const InputShape& shape, RunTimings* timings) {
@@ -88,8 +126,10 @@ Result<Plan*> VulkanGraph::plan_for(const InputShape& shape, RunTimings* timings
   Plan* plan = plans.find(shape);
   const auto begin = Clock::now();
   if (plan == nullptr) {
-    auto planned = plan_of(shape);
+    auto planned = this->plan(shape);
     if (!planned) return std::move(planned).error();
+    // Again where an earlier call changed the form and could not.
+    if (auto s = upload_weights(); !s) return std::move(s).error();
     plan = plans.insert(shape, Plan{*std::move(planned), nullptr, 0});
   }
   const bool ready = plan->recording != nullptr && !executor->stale(*plan->recording) &&
@@ -184,7 +224,7 @@ Result<std::vector<TensorF32>> VulkanGraph::run(const Pictures& pictures, RunTim
 Result<std::vector<TensorF32>> VulkanGraph::run_nodes(const Pictures& pictures, std::size_t first,
                                                       std::size_t count) {
   if (lost()) return lost_error(device);
-  auto planned = plan_of({pictures.n, pictures.h, pictures.w}, {first, count});
+  auto planned = plan_in(forms, weights, {pictures.n, pictures.h, pictures.w}, {first, count});
   if (!planned) return std::move(planned).error();
   Plan plan{*std::move(planned), nullptr, 0};
   if (auto s = executor->reserve_for(plan.planned.program); !s) return std::move(s).error();
@@ -253,9 +293,11 @@ Result<std::unique_ptr<GraphBackend>> create_vulkan_graph(const Device& device, 
   auto table = open_table();
   if (!table) return std::move(table).error();
   std::string variant = options.variant;
-  if (const char* env = std::getenv("SPIRKILN_VARIANT"); variant.empty() && env != nullptr) {
+  if (const char* env = environment("SPIRKILN_VARIANT"); variant.empty() && env != nullptr) {
     variant = env;
   }
+  const auto no_proof = environment_switch("SPIRKILN_NO_PROOF");
+  if (!no_proof) return no_proof.error();
   auto forms = choose_forms(variant, device.state()->caps);
   if (!forms) return std::move(forms).error();
   auto executor = Executor::create(device.state());
@@ -263,7 +305,7 @@ Result<std::unique_ptr<GraphBackend>> create_vulkan_graph(const Device& device, 
 
   auto state = std::make_unique<VulkanGraph>(device, model, *std::move(table));
   state->options = options;
-  if (const char* profile = std::getenv("SPIRKILN_PROFILE"); profile != nullptr && *profile) {
+  if (const char* profile = environment("SPIRKILN_PROFILE")) {
     const std::string_view text = profile;
     const auto [end, wrong] =
         std::from_chars(text.data(), text.data() + text.size(), state->profile);
@@ -274,6 +316,8 @@ Result<std::unique_ptr<GraphBackend>> create_vulkan_graph(const Device& device, 
     }
   }
   state->forms = *std::move(forms);
+  state->forced_form = !variant.empty();
+  state->proves = !options.no_proof && !*no_proof;
   state->executor = *std::move(executor);
   state->plans.set_capacity(std::max<std::size_t>(options.max_plans, 1));
   if (auto s = state->upload_weights(); !s) return std::move(s).error();

@@ -2,19 +2,14 @@
 #include "loader/backends.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "loader/backend_rules.hpp"
+#include "loader/environment.hpp"
 #include "loader/guard.hpp"
 #include "loader/library.hpp"
 
 namespace spirkiln {
 namespace {
-
-const char* environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0' ? value : nullptr;
-}
 
 // Any object of this library, to find its file by.
 const char kHere = 0;

@@ -8,6 +8,7 @@
 #include "loader/backend_rules.hpp"
 #include "loader/backends.hpp"
 #include "loader/choose.hpp"
+#include "loader/environment.hpp"
 #include "loader/features.hpp"
 #include "loader/guard.hpp"
 #include "table/select.hpp"
@@ -30,6 +31,8 @@ Result<std::vector<DeviceInfo>> all_infos(const MessageCallback& message) {
 Result<std::shared_ptr<Device::State>> open_state(
     const DeviceOptions& options, const Result<Table>& table,
     const std::function<bool(const DeviceInfo&)>& wants = {}) {
+  const auto no_cache = environment_switch("SPIRKILN_NO_CACHE");
+  if (!no_cache) return no_cache.error();
   auto instance =
       Instance::create(options.validation || validation_in_environment(), options.message);
   if (!instance) return std::move(instance).error();
@@ -48,6 +51,7 @@ Result<std::shared_ptr<Device::State>> open_state(
   state->caps = table ? only_used_features(found.caps, *table) : found.caps;
   state->info = found.info;
   state->message = options.message;
+  if (!options.no_cache && !*no_cache) state->cache_folder = cache_folder();
   const std::string& name = state->info.name;
 
   std::uint32_t count = 0;

@@ -29,6 +29,7 @@ struct Device::State {
   DeviceCaps caps;
   DeviceInfo info;
   MessageCallback message;
+  std::string cache_folder;  // of what is kept between processes; empty: nothing is
   std::mutex queue_mutex;  // submission is serialised over all graphs of the device
   std::atomic<bool> lost{false};
   // What one submission may take, so that no watchdog ends it (graph/work.hpp); 0: anything.

@@ -27,46 +27,8 @@ constexpr FormName kForms[] = {
     {{Storage::kBf16, Arithmetic::kFp32}, "bf16s"},
 };
 
-std::optional<std::string_view> axis_value(const Table& table, const VariantEntry& v,
-                                           std::string_view axis) {
-  for (const AxisValue& value : table.axis_values_of(v)) {
-    if (table.string(value.axis) == axis) return table.string(value.value);
-  }
-  return std::nullopt;
-}
-
-std::string int8_name(Int8 int8) {
-  static constexpr std::string_view kNames[] = {"none", "packed", "storage"};
-  const auto i = static_cast<std::size_t>(int8);
-  return i < std::size(kNames) ? std::string(kNames[i]) : std::to_string(i);
-}
-
-// Why the request does not mean this variant, or nothing. `first` holds the defaults.
-std::optional<std::string> not_asked_for(const Table& table, const VariantEntry& first,
-                                         const VariantEntry& v, Form form,
-                                         const SelectRequest& request) {
-  const Form has = form_of(v);
-  if (has != form) return "is " + form_name(has) + ", asked for is " + form_name(form);
-  if (request.int8 && v.int8 != *request.int8) {
-    return "reads bytes as int8 " + int8_name(v.int8) + ", asked for is " +
-           int8_name(*request.int8);
-  }
-  for (const AxisRequest& a : request.axes) {
-    if (!axis_value(table, v, a.axis)) return "has no axis " + std::string(a.axis);
-  }
-  for (const AxisValue& value : table.axis_values_of(v)) {
-    const std::string_view axis = table.string(value.axis);
-    const std::string_view is = table.string(value.value);
-    const auto asked = std::find_if(request.axes.begin(), request.axes.end(),
-                                    [&](const AxisRequest& a) { return a.axis == axis; });
-    const bool by_default = asked == request.axes.end();
-    const std::string_view wanted =
-        by_default ? axis_value(table, first, axis).value_or(is) : asked->value;
-    if (is == wanted) continue;
-    return "has " + std::string(axis) + "=" + std::string(is) + ", asked for is " +
-           std::string(wanted) + (by_default ? " (the default)" : "");
-  }
-  return std::nullopt;
+bool contains(std::span<const Form> forms, Form form) {
+  return std::find(forms.begin(), forms.end(), form) != forms.end();
 }
 
 std::string join_forms(std::span<const Form> forms) {
@@ -75,14 +37,163 @@ std::string join_forms(std::span<const Form> forms) {
   return text;
 }
 
-Error no_variant(const Table& table, const SelectRequest& request, const DeviceCaps& caps) {
+std::string int8_name(Int8 int8) {
+  static constexpr std::string_view kNames[] = {"none", "packed", "storage"};
+  const auto i = static_cast<std::size_t>(int8);
+  return i < std::size(kNames) ? std::string(kNames[i]) : std::to_string(i);
+}
+
+// A request and what the user wants of it, against the variants of its kernel.
+class Selector {
+ public:
+  Selector(const Table& table, const SelectRequest& request, const DeviceCaps& caps,
+           const SelectRules& rules, std::span<const VariantEntry> variants)
+      : table_(table), request_(request), caps_(caps), rules_(rules), variants_(variants) {
+    for (const Wishes::KernelForm& wish : rules.wishes.forms) {
+      if (wish.kernel == request.kernel) wished_ = wish.form;
+    }
+    // Its tensors are those of the other kernels, so their bytes must be the same.
+    fits_ = wished_ && std::any_of(request.forms.begin(), request.forms.end(), [&](Form f) {
+              return vector_bytes(f) == vector_bytes(*wished_) && f.resource == wished_->resource;
+            });
+  }
+
+  // The forms that are looked through, best first.
+  std::span<const Form> forms() const {
+    if (!wished_) return request_.forms;
+    return fits_ ? std::span<const Form>(&*wished_, 1) : std::span<const Form>();
+  }
+
+  const VariantEntry* chosen() const {
+    for (const Form form : forms()) {
+      for (const VariantEntry& v : variants_) {
+        if (form_of(v) == form && excluded(v).exclusion == Exclusion::kNone) return &v;
+      }
+    }
+    return nullptr;
+  }
+
+  // But for kLater.
+  Candidate excluded(const VariantEntry& v) const {
+    Candidate c{std::string(table_.string(v.name)), {}, Exclusion::kNone};
+    const auto by = [&](Exclusion exclusion, std::optional<std::string> why) {
+      if (!why) return false;
+      c.exclusion = exclusion;
+      c.excluded_by = *std::move(why);
+      return true;
+    };
+    if (by(Exclusion::kNotAskedFor, not_asked_for(v)) ||
+        by(Exclusion::kRequirement, requirement(v)) || by(Exclusion::kWish, wish(v)) ||
+        by(Exclusion::kQuirk, quirk(v)) || by(Exclusion::kFailed, failed(v))) {
+      return c;
+    }
+    return c;
+  }
+
+ private:
+  std::optional<std::string_view> axis_value(const VariantEntry& v, std::string_view axis) const {
+    for (const AxisValue& value : table_.axis_values_of(v)) {
+      if (table_.string(value.axis) == axis) return table_.string(value.value);
+    }
+    return std::nullopt;
+  }
+  const Wishes::Axis* wished_value(std::string_view axis) const {
+    const auto& all = rules_.wishes.axes;
+    const auto it = std::find_if(all.begin(), all.end(),
+                                 [&](const Wishes::Axis& wish) { return wish.axis == axis; });
+    return it != all.end() ? &*it : nullptr;
+  }
+
+  // Why the request does not mean this variant, or nothing.
+  std::optional<std::string> not_asked_for(const VariantEntry& v) const {
+    const Form has = form_of(v);
+    if (!contains(request_.forms, has) && !(fits_ && has == *wished_)) {
+      return "is " + form_name(has) + ", asked for is " + join_forms(request_.forms);
+    }
+    if (request_.int8 && v.int8 != *request_.int8) {
+      return "reads bytes as int8 " + int8_name(v.int8) + ", asked for is " +
+             int8_name(*request_.int8);
+    }
+    for (const AxisRequest& a : request_.axes) {
+      if (!axis_value(v, a.axis)) return "has no axis " + std::string(a.axis);
+    }
+    for (const AxisValue& value : table_.axis_values_of(v)) {
+      const std::string_view axis = table_.string(value.axis);
+      const std::string_view is = table_.string(value.value);
+      const auto asked = std::find_if(request_.axes.begin(), request_.axes.end(),
+                                      [&](const AxisRequest& a) { return a.axis == axis; });
+      const bool by_default = asked == request_.axes.end();
+      if (by_default && wished_value(axis) != nullptr) continue;
+      // The kernel's first variant has the defaults.
+      const std::string_view wanted =
+          by_default ? axis_value(variants_.front(), axis).value_or(is) : asked->value;
+      if (is == wanted) continue;
+      return "has " + std::string(axis) + "=" + std::string(is) + ", asked for is " +
+             std::string(wanted) + (by_default ? " (the default)" : "");
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::string> requirement(const VariantEntry& v) const {
+    auto missing = missing_requirement(table_, table_.blobs()[v.blob], caps_);
+    if (missing) return "needs " + *missing;
+    return std::nullopt;
+  }
+
+  std::optional<std::string> wish(const VariantEntry& v) const {
+    if (wished_ && form_of(v) != *wished_) {
+      return "is " + form_name(form_of(v)) + ", the user wants " + std::string(request_.kernel) +
+             " in " + form_name(*wished_) +
+             (fits_ ? "" : ", which cannot run beside " + join_forms(request_.forms));
+    }
+    for (const AxisValue& value : table_.axis_values_of(v)) {
+      const std::string_view axis = table_.string(value.axis);
+      const Wishes::Axis* wanted = wished_value(axis);
+      if (wanted == nullptr || wanted->value == table_.string(value.value)) continue;
+      return "has " + std::string(axis) + "=" + std::string(table_.string(value.value)) +
+             ", the user wants " + wanted->value;
+    }
+    for (const std::string& name : rules_.wishes.avoid) {
+      if (name == request_.kernel || name == table_.string(v.name)) {
+        return "the user avoids " + name;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::string> quirk(const VariantEntry& v) const {
+    for (const Quirk& q : rules_.quirks) {
+      if (!q.kernel.empty() && q.kernel != request_.kernel) continue;
+      if (!q.axis.empty() && axis_value(v, q.axis) != q.value) continue;
+      if (!q.forms.empty() && !contains(q.forms, form_of(v))) continue;
+      return "quirk: " + q.reason + (q.source.empty() ? "" : " (" + q.source + ")");
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::string> failed(const VariantEntry& v) const {
+    if (!rules_.failed.contains(table_.blobs()[v.blob].hash)) return std::nullopt;
+    return "gave a wrong known answer on this device and driver";
+  }
+
+  const Table& table_;
+  const SelectRequest& request_;
+  const DeviceCaps& caps_;
+  const SelectRules& rules_;
+  std::span<const VariantEntry> variants_;
+  std::optional<Form> wished_;
+  bool fits_ = false;
+};
+
+Error no_variant(const Table& table, const SelectRequest& request, const DeviceCaps& caps,
+                 const SelectRules& rules) {
   std::string text =
       "no variant of kernel " + std::string(request.kernel) + " (" + join_forms(request.forms);
   for (const AxisRequest& a : request.axes) {
     text += ", " + std::string(a.axis) + "=" + std::string(a.value);
   }
   text += ") may run on " + caps.name + ":";
-  const auto all = candidates(table, request, caps);
+  const auto all = candidates(table, request, caps, rules);
   for (const Candidate& c : all) text += "\n  " + c.variant + ": " + c.excluded_by;
   if (all.empty()) text += " the table holds none";
   return Error{ErrorCode::kNoVariant, text};
@@ -120,43 +231,32 @@ std::span<const std::string_view> form_names() {
 std::uint32_t vector_bytes(Form form) { return form.storage == Storage::kFp32 ? 16 : 8; }
 
 Result<Selection> select_blob(const Table& table, const SelectRequest& request,
-                              const DeviceCaps& caps) {
+                              const DeviceCaps& caps, const SelectRules& rules) {
   const KernelEntry* kernel = table.find(request.kernel);
   if (kernel == nullptr) {
     return Error{ErrorCode::kNoVariant, "the kernel table " + table.origin() + " has no kernel \"" +
                                             std::string(request.kernel) + "\""};
   }
-  const auto variants = table.variants_of(*kernel);
-  for (const Form form : request.forms) {
-    for (const VariantEntry& v : variants) {
-      if (form_of(v) != form) continue;
-      if (not_asked_for(table, variants.front(), v, form, request)) continue;
-      if (missing_requirement(table, table.blobs()[v.blob], caps)) continue;
-      return Selection{static_cast<std::uint32_t>(&v - table.variants().data()), v.blob};
-    }
+  const Selector selector(table, request, caps, rules, table.variants_of(*kernel));
+  if (const VariantEntry* v = selector.chosen()) {
+    return Selection{static_cast<std::uint32_t>(v - table.variants().data()), v->blob};
   }
-  return no_variant(table, request, caps);
+  return no_variant(table, request, caps, rules);
 }
 
 std::vector<Candidate> candidates(const Table& table, const SelectRequest& request,
-                                  const DeviceCaps& caps) {
+                                  const DeviceCaps& caps, const SelectRules& rules) {
   std::vector<Candidate> all;
   const KernelEntry* kernel = table.find(request.kernel);
   if (kernel == nullptr) return all;
   const auto variants = table.variants_of(*kernel);
+  const Selector selector(table, request, caps, rules, variants);
+  const VariantEntry* chosen = selector.chosen();
   for (const VariantEntry& v : variants) {
-    const Form has = form_of(v);
-    std::optional<std::string> why;
-    if (std::find(request.forms.begin(), request.forms.end(), has) == request.forms.end()) {
-      why = "is " + form_name(has);
-    } else {
-      why = not_asked_for(table, variants.front(), v, has, request);
-      if (!why) {
-        why = missing_requirement(table, table.blobs()[v.blob], caps);
-        if (why) why = "needs " + *why;
-      }
-    }
-    all.push_back({std::string(table.string(v.name)), why.value_or("")});
+    Candidate& c = all.emplace_back(selector.excluded(v));
+    if (c.exclusion != Exclusion::kNone || &v == chosen) continue;
+    c.exclusion = Exclusion::kLater;
+    c.excluded_by = "comes behind " + std::string(table.string(chosen->name));
   }
   return all;
 }

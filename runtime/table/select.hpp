@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which blob of a kernel runs on a device: a pure function of table, request and capabilities.
+// Which blob of a kernel runs on a device: a pure function of table, request, capabilities and what
+// else is known of the device or wished by the user.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,20 +65,66 @@ struct Selection {
   std::uint32_t blob = 0;
 };
 
+// What must not run on the device although its driver offers it: an empty field stands for any.
+struct Quirk {
+  std::string kernel = {};
+  std::string axis = {}, value = {};  // an own axis of the kernel and its value; both or none
+  std::vector<Form> forms = {};
+  std::string reason = {}, source = {};  // for people
+  bool operator==(const Quirk&) const = default;
+};
+
+// What the user wants otherwise than selection would have it, for bisecting.
+struct Wishes {
+  struct Axis {
+    std::string axis, value;
+    bool operator==(const Axis&) const = default;
+  };
+  struct KernelForm {
+    std::string kernel;
+    Form form;
+    bool operator==(const KernelForm&) const = default;
+  };
+  std::vector<Axis> axes;  // this value alone, of every kernel that has the axis
+  std::vector<KernelForm> forms;  // one kernel in a form of its own
+  std::vector<std::string> avoid;  // kernels and variants that must not run
+  bool operator==(const Wishes&) const = default;
+};
+
+// All that selection goes by beside what the table needs and the device has.
+struct SelectRules {
+  std::vector<Quirk> quirks;  // of this device
+  Wishes wishes;
+  std::set<std::uint64_t> failed;  // blobs, by hash, that gave a wrong known answer on this device
+};
+
 // Errors: kNoVariant; the text lists each variant of the kernel and the one thing that excluded it.
 Result<Selection> select_blob(const Table& table, const SelectRequest& request,
-                              const DeviceCaps& caps);
+                              const DeviceCaps& caps, const SelectRules& rules = {});
+
+// Why a variant is not the one that runs, in the order in which it is asked.
+enum class Exclusion : std::uint8_t {
+  kNone,  // it is the one
+  kNotAskedFor,  // another form or axis value is meant
+  kRequirement,  // the device lacks something
+  kWish,  // the user's
+  kQuirk,
+  kFailed,  // its known answer
+  kLater,  // it may run, but another one comes first
+};
 
 // A variant of the kernel and the one thing that keeps it from being chosen; empty where nothing
 // does.
 struct Candidate {
   std::string variant;
   std::string excluded_by;  // "needs shaderFloat16 (SPIR-V capability Float16)", "is fp32", ...
+  Exclusion exclusion = Exclusion::kNone;
   bool operator==(const Candidate&) const = default;
 };
-// Every variant of the kernel in the table's order; none for a kernel that is not there.
+// Every variant of the kernel in the table's order, at most one of them chosen; none for a kernel
+// that is not there.
 std::vector<Candidate> candidates(const Table& table, const SelectRequest& request,
-                                  const DeviceCaps& caps);
+                                  const DeviceCaps& caps, const SelectRules& rules = {});
 
 // What the device lacks to run the blob ("shaderFloat16 (SPIR-V capability Float16)"), or nothing.
 std::optional<std::string> missing_requirement(const Table& table, const table::BlobEntry& blob,

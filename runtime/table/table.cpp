@@ -31,6 +31,7 @@ struct Table::State {
   std::optional<CodingDictionary> dictionary;
   std::vector<std::vector<std::byte>> frames;        // unpacked; empty until used
   std::vector<std::vector<std::uint32_t>> modules;  // by blob; empty until used
+  std::vector<std::vector<std::byte>> attachments;  // unpacked; empty until used
 
   Status open(std::span<const std::byte> bytes) {
     auto read = read_table(bytes, origin);
@@ -38,6 +39,7 @@ struct Table::State {
     file = *std::move(read);
     frames.resize(file.frames.size());
     modules.resize(file.blobs.size());
+    attachments.resize(file.attachments.size());
     return Ok{};
   }
   Status decode(std::uint32_t blob);
@@ -93,6 +95,25 @@ Result<std::span<const std::uint32_t>> Table::words(std::uint32_t index) const {
   return std::span<const std::uint32_t>(s.modules[index]);
 }
 
+Result<std::span<const std::byte>> Table::attachment(std::string_view name) const {
+  State& s = *state_;
+  const auto all = s.file.attachments;
+  const auto entry = std::find_if(all.begin(), all.end(),
+                                  [&](const AttachmentEntry& a) { return string(a.name) == name; });
+  if (entry == all.end()) return std::span<const std::byte>();
+  const std::lock_guard lock(s.mutex);
+  std::vector<std::byte>& bytes = s.attachments[static_cast<std::size_t>(entry - all.begin())];
+  if (bytes.empty()) {
+    auto unpacked = unpack_frame(s.file.bytes, entry->frame);
+    if (!unpacked) {
+      return corrupt_table(s.origin,
+                           "attachment " + std::string(name) + ": " + unpacked.error().message);
+    }
+    bytes = *std::move(unpacked);
+  }
+  return std::span<const std::byte>(bytes);
+}
+
 Result<Table> Table::from_static(std::span<const std::byte> bytes, std::string origin) {
   Table t;
   t.state_ = std::make_shared<State>();
@@ -132,6 +153,7 @@ std::span<const BlobEntry> Table::blobs() const { return state_->file.blobs; }
 
 std::span<const FrameEntry> Table::frames() const { return state_->file.frames; }
 const TableHeader& Table::header() const { return state_->file.header; }
+std::span<const AttachmentEntry> Table::attachments() const { return state_->file.attachments; }
 
 const KernelEntry* Table::find(std::string_view kernel) const {
   const auto all = state_->file.kernels;

@@ -36,6 +36,7 @@ class Table {
   std::span<const table::BlobEntry> blobs() const;
   std::span<const table::FrameEntry> frames() const;
   const table::TableHeader& header() const;
+  std::span<const table::AttachmentEntry> attachments() const;
   // Null when the table has no such kernel.
   const table::KernelEntry* find(std::string_view kernel) const;
   // By its full name ("gemm_nc_fp16s"); null when there is none.
@@ -51,6 +52,10 @@ class Table {
 
   // The module's words; valid as long as a copy of this table lives. Thread-safe. Errors: kCorrupt.
   Result<std::span<const std::uint32_t>> words(std::uint32_t blob) const;
+  // The bytes attached under that name, which lie aligned to 8 bytes and are valid as the words
+  // are; none where the table has no such attachment. Unpacked at the first call. Thread-safe.
+  // Errors: kCorrupt.
+  Result<std::span<const std::byte>> attachment(std::string_view name) const;
 
  private:
   struct State;

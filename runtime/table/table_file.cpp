@@ -25,8 +25,9 @@ class Reader {
   Reader(TableFile& file, const std::string& origin) : f_(file), origin_(origin) {}
 
   Status run() {
-    for (const auto step : {&Reader::head, &Reader::index, &Reader::kernels, &Reader::variants,
-                            &Reader::frames, &Reader::blobs, &Reader::details}) {
+    for (const auto step :
+         {&Reader::head, &Reader::index, &Reader::kernels, &Reader::variants, &Reader::attachments,
+          &Reader::frames, &Reader::blobs, &Reader::details}) {
       if (auto s = (this->*step)(); !s) return s;
     }
     return Ok{};
@@ -90,7 +91,8 @@ class Reader {
           take(f_.frames, h.frames, "frames"),
           take(f_.capabilities, h.capabilities, "capabilities"),
           take(f_.extensions, h.extensions, "extensions"),
-          take(f_.bindings, h.bindings, "bindings"), take(f_.specs, h.specs, "specs")}) {
+          take(f_.bindings, h.bindings, "bindings"), take(f_.specs, h.specs, "specs"),
+          take(f_.attachments, h.attachments, "attachments")}) {
       if (!s) return s.error();
     }
     if (overlap(std::move(places))) return corrupt("two sections overlap");
@@ -144,6 +146,25 @@ class Reader {
     return Ok{};
   }
 
+  Status attachments() {
+    if (f_.attachments.size() > kMaxAttachments) {
+      return corrupt("more than " + std::to_string(kMaxAttachments) + " attachments");
+    }
+    std::string_view previous;
+    for (std::size_t i = 0; i < f_.attachments.size(); ++i) {
+      const AttachmentEntry& a = f_.attachments[i];
+      const std::string at = "attachment " + std::to_string(i);
+      if (!is_string(a.name)) return corrupt(at + ": name");
+      const std::string_view name(f_.strings.data() + a.name);
+      if (name <= previous) return corrupt(at + ": not sorted by name");
+      previous = name;
+      if (a.frame.raw_bytes == 0) return corrupt(at + ": it has no bytes");
+      if (auto s = frame(a.frame, at); !s) return s;
+    }
+    return Ok{};
+  }
+
+  // The last of what has frames: no two of all of them may overlap.
   Status frames() {
     for (std::size_t i = 0; i < f_.frames.size(); ++i) {
       if (auto s = frame(f_.frames[i], "frame " + std::to_string(i)); !s) return s;

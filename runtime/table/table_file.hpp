@@ -28,6 +28,7 @@ struct TableFile {
   std::span<const std::uint32_t> extensions;
   std::span<const table::BindingEntry> bindings;
   std::span<const table::SpecEntry> specs;
+  std::span<const table::AttachmentEntry> attachments;
 };
 
 // `bytes` stay the caller's and must outlive the result. Errors: kCorrupt, which name `origin` and

@@ -59,6 +59,10 @@ class Writer {
     frames_.push_back(append_frame(data_, std::as_bytes(std::span(raw))));
   }
 
+  void attachment(const std::string& name, std::span<const std::byte> bytes) {
+    attachments_.push_back({string(name), append_frame(data_, bytes)});
+  }
+
   std::vector<std::byte> finish() {
     TableHeader h{};
     std::memcpy(h.magic, kMagic, sizeof kMagic);
@@ -68,6 +72,7 @@ class Writer {
     const std::byte empty[] = {std::byte{0}, std::byte{0}};
     std::vector<std::byte> out(sizeof h);
     for (FrameEntry& f : frames_) f.offset += sizeof h;
+    for (AttachmentEntry& a : attachments_) a.frame.offset += sizeof h;
     out.insert(out.end(), data_.begin(), data_.end());
     h.dictionary = append_frame(out, empty);
     std::memcpy(out.data(), &h, sizeof h);
@@ -98,6 +103,7 @@ class Writer {
     h.extensions = put(extensions_);
     h.bindings = put(bindings_);
     h.specs = put(specs_);
+    h.attachments = put(attachments_);
     std::memcpy(out.data(), &h, sizeof h);
     return out;
   }
@@ -151,6 +157,7 @@ class Writer {
   std::vector<std::uint32_t> capabilities_, extensions_;
   std::vector<BindingEntry> bindings_;
   std::vector<SpecEntry> specs_;
+  std::vector<AttachmentEntry> attachments_;
   std::vector<std::byte> data_;
 };
 
@@ -168,11 +175,13 @@ void reseal(std::vector<std::byte>& bytes) {
 
 }  // namespace
 
-std::vector<std::byte> write_table(std::vector<TestKernel> kernels) {
+std::vector<std::byte> write_table(std::vector<TestKernel> kernels,
+                                   const TestAttachments& attachments) {
   std::sort(kernels.begin(), kernels.end(),
             [](const TestKernel& a, const TestKernel& b) { return a.name < b.name; });
   Writer writer;
   for (const TestKernel& k : kernels) writer.kernel(k);
+  for (const auto& [name, bytes] : attachments) writer.attachment(name, bytes);
   return writer.finish();
 }
 

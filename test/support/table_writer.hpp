@@ -56,7 +56,10 @@ struct TestKernel {
 };
 
 // Kernels are sorted by name here; each kernel's blobs go into a frame of their own.
-std::vector<std::byte> write_table(std::vector<TestKernel> kernels);
+// Attachments by name; they are written in the order given.
+using TestAttachments = std::vector<std::pair<std::string, std::vector<std::byte>>>;
+std::vector<std::byte> write_table(std::vector<TestKernel> kernels,
+                                   const TestAttachments& attachments = {});
 
 // The decoded index of a table (IndexHeader and its sections), and a table with another one: to
 // change an entry and have it found by the checks of the fields.

@@ -8,6 +8,14 @@
 namespace spirkiln::test {
 
 inline void use_table(const Table& t) {
+  for (const auto& a : t.attachments()) {
+    if (const auto bytes = t.attachment(t.string(a.name))) {
+      std::uint64_t sum = 0;
+      for (const std::byte b : *bytes) sum += std::to_integer<std::uint64_t>(b);
+      volatile std::uint64_t keep = sum;
+      (void)keep;
+    }
+  }
   DeviceCaps caps;
   caps.name = "x";
   const Form forms[] = {kFp16s, kFp32};

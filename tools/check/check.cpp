@@ -21,7 +21,15 @@ class Checker {
  public:
   Checker(const Model::State& model, const Table& table, const DeviceCaps& caps,
           const std::vector<Form>& forms)
-      : model_(model), table_(table), caps_(caps), forms_(forms), traits_(traits_of(caps)) {}
+      : model_(model),
+        table_(table),
+        caps_(caps),
+        forms_(forms),
+        traits_(traits_of(caps, table, forms, rules_)) {
+    // Kernels of cooperative matrices are only in tables that a second compiler helped to make;
+    // what is said here is the same with and without it.
+    traits_.matrix_m = traits_.matrix_n = traits_.matrix_k = 0;
+  }
 
   Result<Outcome> at(const InputShape& shape) {
     auto dims = tensor_shapes(model_, shape);
@@ -61,7 +69,7 @@ class Checker {
       name += fmt::format(" {}={}", a.axis, a.value);
     }
     const SelectRequest request{dispatch.kernel, forms_, axes};
-    if (const auto selection = select_blob(table_, request, caps_)) {
+    if (const auto selection = select_blob(table_, request, caps_, rules_)) {
       const auto& variant = table_.variants()[selection->variant];
       ChosenVariant& chosen = outcome->chosen[std::string(table_.string(variant.name))];
       chosen.blob = selection->blob;
@@ -73,7 +81,7 @@ class Checker {
       ++known.dispatches;
       return;
     }
-    outcome->kernels.push_back({name, node, 1, candidates(table_, request, caps_)});
+    outcome->kernels.push_back({name, node, 1, candidates(table_, request, caps_, rules_)});
   }
 
   // Sizes of buffers, workgroups and bindings: what planning refuses though every kernel may run.
@@ -84,7 +92,7 @@ class Checker {
     const ImageNeeds tight = [](const TensorImage& i) -> Result<ImageNeed> {
       return ImageNeed{std::uint64_t{i.width} * i.height * i.texel_bytes, 1};
     };
-    const auto planned = plan_graph(model_, shape, table_, caps_, forms_, weights, tight);
+    const auto planned = plan_graph(model_, shape, table_, caps_, rules_, forms_, weights, tight);
     if (!planned) outcome->refused.push_back(planned.error().message);
   }
 
@@ -92,6 +100,7 @@ class Checker {
   const Table& table_;
   const DeviceCaps& caps_;
   const std::vector<Form>& forms_;
+  SelectRules rules_;
   DeviceTraits traits_;
 };
 

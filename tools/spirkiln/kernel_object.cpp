@@ -17,7 +17,7 @@ namespace spirkiln::gen {
 namespace {
 
 constexpr std::string_view kMagic = "SPKOBJEC";
-constexpr std::uint32_t kVersion = 3;
+constexpr std::uint32_t kVersion = 4;
 constexpr std::size_t kHeaderBytes = 24;
 constexpr std::size_t kMaxNameBytes = 4096;
 
@@ -115,6 +115,22 @@ std::string take_constants(ByteReader& in, PackKernel& kernel) {
   return {};
 }
 
+std::string take_parts(ByteReader& in, PackKernel& kernel) {
+  const std::uint32_t count = in.number();
+  if (count > in.left() / 8) return "it ends too early";
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::string name(in.string());
+    std::string bytes(in.string());
+    if (!in.ok()) return "it ends too early";
+    const bool sorted = kernel.parts.empty() || kernel.parts.rbegin()->first < name;
+    if (!sorted || name.empty() || !is_text(name)) {
+      return "the attachments of a kernel are no sorted names with bytes";
+    }
+    kernel.parts.emplace_hint(kernel.parts.end(), std::move(name), std::move(bytes));
+  }
+  return {};
+}
+
 std::string take_kernel(ByteReader& in, const Blobs& blobs, std::vector<PackKernel>& out) {
   PackKernel kernel;
   kernel.name = in.string();
@@ -135,6 +151,7 @@ std::string take_kernel(ByteReader& in, const Blobs& blobs, std::vector<PackKern
       return fmt::format("'{}' is there twice", kernel.variants.back().name);
     }
   }
+  if (auto fault = take_parts(in, kernel); !fault.empty()) return fault;
   out.push_back(std::move(kernel));
   return {};
 }
@@ -189,6 +206,11 @@ std::string encode_object(const std::vector<PackKernel>& kernels) {
         put_string(content, value);
       }
       put_number(content, indices.at(kernel.blobs[v].get()));
+    }
+    put_number(content, static_cast<std::uint32_t>(kernel.parts.size()));
+    for (const auto& [name, bytes] : kernel.parts) {
+      put_string(content, name);
+      put_string(content, bytes);
     }
   }
   std::string out(kMagic);

@@ -67,7 +67,8 @@ Result<Table> table_of(const PackedTable& table) {
 }
 
 Result<LinkedTable> link_kernels(const std::string& name, std::vector<PackKernel> kernels,
-                                 unsigned threads, const Cache& cache) {
+                                 unsigned threads, const Cache& cache,
+                                 const Attachments& attachments) {
   LinkedTable linked;
   linked.kernels = std::move(kernels);
   std::erase_if(linked.kernels, [](const PackKernel& kernel) { return kernel.variants.empty(); });
@@ -79,7 +80,8 @@ Result<LinkedTable> link_kernels(const std::string& name, std::vector<PackKernel
                  "(scripts/fetch-glslc.sh fetches a newer one, --glslc names another)"};
   }
   if (Status status = check_variant_names(linked.kernels); !status.ok()) return status.error();
-  auto table = pack_table(name, made_by(linked.kernels), linked.kernels, threads, cache);
+  auto table =
+      pack_table(name, made_by(linked.kernels), linked.kernels, threads, cache, attachments);
   if (!table.ok()) return table.error();
   linked.table = std::move(table).value();
   // What the runtime would refuse is not written: an object may say what no compiler does.

@@ -19,9 +19,11 @@ struct LinkedTable {
 // An error where a table cannot have that name.
 Status check_table_name(const std::string& name);
 
-// `kernels` in any order, each name once. Errors: two variants of one name, no variant at all.
+// `kernels` in any order, each name once; `attachments` of the table as a whole. Errors: two
+// variants of one name, no variant at all.
 Result<LinkedTable> link_kernels(const std::string& name, std::vector<PackKernel> kernels,
-                                 unsigned threads, const Cache& cache);
+                                 unsigned threads, const Cache& cache,
+                                 const Attachments& attachments = {});
 
 // As a reader has it.
 Result<Table> table_of(const PackedTable& table);

@@ -88,6 +88,10 @@ Result<std::string> list_text(const Table& table) {
       "made by {}\n",
       table.name(), table.kernels().size(), table.variants().size(), table.blobs().size(), raw,
       table.header().total_bytes, table.tool_version());
+  for (const auto& a : table.attachments()) {
+    out += fmt::format("carries {}: {} bytes in {}\n", table.string(a.name), a.frame.raw_bytes,
+                       a.frame.packed_bytes);
+  }
   for (const auto& kernel : table.kernels()) {
     out += fmt::format("{}\n", table.string(kernel.name));
     if (const std::string constants = constants_text(table, kernel); !constants.empty()) {
@@ -164,9 +168,14 @@ std::string reflection_json(const Table& table, const table::VariantEntry& v) {
 }
 
 Result<std::string> list_json(const Table& table) {
-  std::string out = fmt::format("{{\"name\": {}, \"tool\": {}, \"bytes\": {}, \"kernels\": [",
-                                json_string(table.name()), json_string(table.tool_version()),
-                                table.header().total_bytes);
+  std::string out = fmt::format(
+      "{{\"name\": {}, \"tool\": {}, \"bytes\": {}, \"attachments\": {}, \"kernels\": [",
+      json_string(table.name()), json_string(table.tool_version()), table.header().total_bytes,
+      json_list(table.attachments(), [&](const table::AttachmentEntry& a) {
+        return fmt::format("{{\"name\": {}, \"bytes\": {}, \"packed\": {}}}",
+                           json_string(table.string(a.name)), a.frame.raw_bytes,
+                           a.frame.packed_bytes);
+      }));
   for (std::size_t k = 0; k < table.kernels().size(); ++k) {
     const auto& kernel = table.kernels()[k];
     out += fmt::format("{}\n  {{\"name\": {}, \"variants\": [", k == 0 ? "" : ",",

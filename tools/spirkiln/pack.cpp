@@ -135,16 +135,49 @@ class Writer {
   std::string bytes_;
 };
 
+// Those of the table and those that its kernels' parts make; without the empty ones.
+Result<Attachments> all_attachments(const std::vector<PackKernel>& kernels,
+                                    const Attachments& of_table) {
+  Attachments all;
+  for (const PackKernel& kernel : kernels) {
+    for (const auto& [name, bytes] : kernel.parts) all[name] += bytes;
+  }
+  for (const auto& [name, bytes] : of_table) {
+    if (!all.try_emplace(name, bytes).second) {
+      return Error{ErrorCode::kInvalidArgument,
+                   fmt::format("the attachment '{}' is given for the table, and kernels have parts "
+                               "of it as well",
+                               name)};
+    }
+  }
+  std::erase_if(all, [](const auto& entry) { return entry.second.empty(); });
+  if (all.size() > table::kMaxAttachments) {
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("{} attachments are more than a table may hold", all.size())};
+  }
+  for (const auto& [name, bytes] : all) {
+    if (name.empty() || name.size() > table::kMaxStringBytes ||
+        bytes.size() > table::kMaxFrameBytes) {
+      return Error{ErrorCode::kUnsupported,
+                   fmt::format("the attachment '{:.80}' of {} bytes is more than a table may hold",
+                               name, bytes.size())};
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 Result<PackedTable> pack_table(const std::string& name, const std::string& tool_version,
                                const std::vector<PackKernel>& kernels, unsigned threads,
-                               const Cache& cache) {
+                               const Cache& cache, const Attachments& attachments) {
   for (const PackKernel& kernel : kernels) {
     if (const std::string what = too_much(kernel); !what.empty()) {
       return Error{ErrorCode::kUnsupported, what + ", more than a table may hold"};
     }
   }
+  const auto attached = all_attachments(kernels, attachments);
+  if (!attached.ok()) return attached.error();
   PackedTable out;
   const Deduplicated unique = deduplicate(kernels, out);
   std::vector<std::span<const std::uint32_t>> modules;
@@ -172,12 +205,19 @@ Result<PackedTable> pack_table(const std::string& name, const std::string& tool_
       index.add_variant(kernels[k].variants[v], static_cast<std::uint32_t>(unique.blob_of[k][v]));
     }
   }
+  std::uint64_t attached_bytes = 0;
+  for (const auto& [attachment, bytes] : *attached) {
+    const auto packed = compress(bytes, cache);
+    if (!packed.ok()) return packed.error();
+    index.add_attachment(attachment, writer.add(*packed, bytes.size()));
+    attached_bytes += bytes.size();
+  }
   const std::string index_bytes = index.bytes();
   const auto packed_index = compress(index_bytes, cache);
   if (!packed_index.ok()) return packed_index.error();
   const std::uint64_t raw_bytes =
       std::accumulate(frames->raw_bytes.begin(), frames->raw_bytes.end(),
-                      std::uint64_t{index_bytes.size()} + coded.dictionary.size());
+                      attached_bytes + index_bytes.size() + coded.dictionary.size());
   if (index_bytes.size() > table::kMaxFrameBytes ||
       coded.dictionary.size() > table::kMaxFrameBytes || raw_bytes > table::kMaxRawBytes ||
       writer.size() + packed_index->size() > table::kMaxTableBytes) {

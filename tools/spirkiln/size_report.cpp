@@ -190,6 +190,9 @@ Result<SizeReport> size_report(const Table& table) {
   out.index_bytes = table.header().index.packed_bytes;
   out.dictionary_bytes = table.header().dictionary.packed_bytes;
   for (const auto& frame : table.frames()) out.frame_bytes += frame.packed_bytes;
+  for (const auto& a : table.attachments()) {
+    out.attachments.emplace_back(table.string(a.name), a.frame.packed_bytes);
+  }
   out.kernels = kernel_bytes(table);
   for (const KernelBytes& kernel : out.kernels) out.all += kernel.bytes;
   std::stable_sort(out.kernels.begin(), out.kernels.end(),

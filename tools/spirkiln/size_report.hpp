@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "spirkiln/result.hpp"
@@ -58,6 +59,7 @@ struct SizeReport {
   std::uint64_t index_bytes = 0;  // packed
   std::uint64_t dictionary_bytes = 0;  // packed
   std::uint64_t frame_bytes = 0;  // packed
+  std::vector<std::pair<std::string, std::uint64_t>> attachments;  // packed bytes by name
   Bytes all;
   std::vector<KernelBytes> kernels;  // largest first
   std::vector<AxisBytes> axes;  // in the order of axes, then values as they come

@@ -141,6 +141,10 @@ std::string duplicates(const SizeReport& r) {
 }  // namespace
 
 std::string report_html(const SizeReport& r) {
+  std::string attached;
+  for (const auto& [name, bytes] : r.attachments) {
+    attached += fmt::format(", {} {}", escaped(name), number(bytes));
+  }
   return fmt::format(
              "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
              "<meta name=\"viewport\" content=\"width=device-width, "
@@ -148,11 +152,12 @@ std::string report_html(const SizeReport& r) {
              "<style>{1}</style>\n</head>\n<body>\n<h1>Table {0}: {2} bytes</h1>\n"
              "<p>{3} variants, {4} different modules of {5} bytes of SPIR-V ({6} with duplicates). "
              "In the "
-             "file: modules {7}, index {8}, dictionary {9} bytes.</p>\n<p class=\"quiet\">Made by "
+             "file: modules {7}, index {8}, dictionary {9}{11} bytes.</p>\n<p class=\"quiet\">Made "
+             "by "
              "{10}</p>\n",
              escaped(r.table), kStyle, number(r.file_bytes), number(r.all.variants),
              number(r.all.blobs), number(r.all.unique), number(r.all.raw), number(r.frame_bytes),
-             number(r.index_bytes), number(r.dictionary_bytes), escaped(r.tool)) +
+             number(r.index_bytes), number(r.dictionary_bytes), escaped(r.tool), attached) +
          kernels(r) + axes(r) + advice(r) + duplicates(r) + "</body>\n</html>\n";
 }
 

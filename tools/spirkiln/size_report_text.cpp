@@ -22,9 +22,10 @@ std::string bytes_json(const Bytes& b) {
 }  // namespace
 
 std::string report_text(const SizeReport& r) {
-  std::string out =
-      fmt::format("table {}: {} bytes: index {}, dictionary {}, modules {}\nmade by {}\n\n",
-                  r.table, r.file_bytes, r.index_bytes, r.dictionary_bytes, r.frame_bytes, r.tool);
+  std::string out = fmt::format("table {}: {} bytes: index {}, dictionary {}, modules {}", r.table,
+                                r.file_bytes, r.index_bytes, r.dictionary_bytes, r.frame_bytes);
+  for (const auto& [name, bytes] : r.attachments) out += fmt::format(", {} {}", name, bytes);
+  out += fmt::format("\nmade by {}\n\n", r.tool);
   const std::string head = fmt::format("{:<34} {:>8} {:>6} {:>10} {:>10} {:>9}\n", "", "variants",
                                        "blobs", "raw", "unique", "packed");
   out += head;
@@ -62,10 +63,17 @@ std::string report_json(const SizeReport& r) {
   };
   return fmt::format(
       "{{\"table\": {}, \"tool\": {}, \"bytes\": {}, \"index\": {}, \"dictionary\": {}, "
-      "\"frames\": {}, \"all\": {},\n\"kernels\": {},\n\"axes\": {},\n\"duplicates\": {},\n"
+      "\"frames\": {}, \"attachments\": {}, \"all\": {},\n\"kernels\": {},\n\"axes\": {},\n"
+      "\"duplicates\": {},\n"
       "\"constant_axes\": {},\n\"ids_kept\": {}}}\n",
       json_string(r.table), json_string(r.tool), r.file_bytes, r.index_bytes, r.dictionary_bytes,
-      r.frame_bytes, bytes_json(r.all),
+      r.frame_bytes,
+      json_list(r.attachments,
+                [](const auto& a) {
+                  return fmt::format("{{\"name\": {}, \"packed\": {}}}", json_string(a.first),
+                                     a.second);
+                }),
+      bytes_json(r.all),
       json_list(r.kernels,
                 [](const KernelBytes& k) {
                   return fmt::format("{{\"kernel\": {}, \"bytes\": {}}}", json_string(k.kernel),

@@ -105,6 +105,7 @@ std::string TableIndex::bytes() const {
   header.extensions = add(extensions_);
   header.bindings = add(bindings_);
   header.specs = add(specs_);
+  header.attachments = add(attachments_);
   std::memcpy(out.data(), &header, sizeof header);
   return out;
 }

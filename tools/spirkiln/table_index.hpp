@@ -22,6 +22,10 @@ class TableIndex {
   void add_kernel(const std::string& name, std::uint32_t source_hash);
   void add_variant(const Variant& variant, std::uint32_t blob);
   void add_frame(const table::FrameEntry& frame) { frames_.push_back(frame); }
+  // In the order of their names.
+  void add_attachment(const std::string& name, const table::FrameEntry& frame) {
+    attachments_.push_back({string(name), frame});
+  }
 
   // Decoded, as the table's index frame holds it.
   std::string bytes() const;
@@ -42,6 +46,7 @@ class TableIndex {
   std::vector<std::uint32_t> extensions_;
   std::vector<table::BindingEntry> bindings_;
   std::vector<table::SpecEntry> specs_;
+  std::vector<table::AttachmentEntry> attachments_;
 };
 
 }  // namespace spirkiln::gen

@@ -58,11 +58,13 @@ enum class Family {
   kPlain,     // gemm_reg.comp, conv_direct.comp: runs anywhere
 };
 
-Family family(const DeviceTraits& t, std::uint64_t k4, std::uint64_t n4) {
+// `prefix`: "gemm", "conv" or "deconv", which their kernels' names begin with.
+Family family(const DeviceTraits& t, const std::string& prefix, std::uint64_t k4,
+              std::uint64_t n4) {
   if (t.software) {
     return t.subgroup_size == tuning::kSubgroupLanes &&
                    t.max_invocations >= tuning::kSubgroupLocal &&
-                   t.max_group_size[0] >= tuning::kSubgroupLocal
+                   t.max_group_size[0] >= tuning::kSubgroupLocal && t.may_use(prefix + "_subgroup")
                ? Family::kSubgroup
                : Family::kPlain;
   }
@@ -70,7 +72,8 @@ Family family(const DeviceTraits& t, std::uint64_t k4, std::uint64_t n4) {
       tuning::matrices_pay(static_cast<std::uint32_t>(k4), static_cast<std::uint32_t>(n4))) {
     return Family::kMatrix;
   }
-  return t.max_invocations >= tuning::kGemmInvocations && t.shared_bytes >= tuning::kGemmSharedBytes
+  return t.max_invocations >= tuning::kGemmInvocations &&
+                 t.shared_bytes >= tuning::kGemmSharedBytes && t.may_use(prefix + "_nc")
              ? Family::kTiled
              : Family::kPlain;
 }
@@ -200,7 +203,7 @@ Dispatch matrix_product(const MatrixProduct& m, const DeviceTraits& traits) {
   set_epilogue_specs(d, m.epilogue, m.flags);
   push_all(d, {m.rows, m.k4, m.n4});
   d.flops = 32.0 * m.rows * m.k4 * m.n4;
-  switch (family(traits, m.k4, m.n4)) {
+  switch (family(traits, "gemm", m.k4, m.n4)) {
     case Family::kMatrix:
       d.kernel = "gemm_nc";
       use_matrices(d, m.rows, m.n4, tuning::matrix_tile(m.rows, m.k4, m.n4, traits.matrix_n),
@@ -259,7 +262,7 @@ Result<Lowered> conv(const LowerRequest& request) {
   };
   d.flops = 32.0 * rows * x.c4() * static_cast<double>(w.kh * w.kw) * y.c4();
   const std::uint64_t k4 = std::uint64_t{x.c4()} * static_cast<std::uint64_t>(w.kh * w.kw);
-  const Family which = family(request.traits, k4, y.c4());
+  const Family which = family(request.traits, "conv", k4, y.c4());
   switch (which) {
     case Family::kSubgroup:
       d.kernel = "conv_subgroup";
@@ -318,8 +321,9 @@ Result<Lowered> depthwise(const LowerRequest& request) {
   const Window& w = *window;
   Dispatch d;
   bind_weighted(d, request);
-  if (request.traits.software || w.kw > tuning::kDepthwiseLineMaxKw ||
-      w.stride_w > tuning::kDepthwiseLineMaxStep || w.dilation_w > tuning::kDepthwiseLineMaxStep) {
+  if (request.traits.software || !request.traits.may_use("depthwise_line") ||
+      w.kw > tuning::kDepthwiseLineMaxKw || w.stride_w > tuning::kDepthwiseLineMaxStep ||
+      w.dilation_w > tuning::kDepthwiseLineMaxStep) {
     d.kernel = "depthwise";
   } else {
     d.kernel = "depthwise_line";
@@ -361,7 +365,7 @@ Result<Lowered> deconv(const LowerRequest& request) {
   push_all(d, {rows, x.c4(), n4, y.c4(), x.w, static_cast<std::uint32_t>(kh),
                static_cast<std::uint32_t>(kw)});
   d.flops = 32.0 * rows * x.c4() * n4;
-  const Family which = family(request.traits, x.c4(), n4);
+  const Family which = family(request.traits, "deconv", x.c4(), n4);
   switch (which) {
     case Family::kSubgroup:
       d.kernel = "deconv_subgroup";

@@ -48,6 +48,7 @@ struct DeviceOptions {
                                        // best: discrete, integrated, virtual, cpu
   std::string name;  // part of a device name; empty: any
   bool validation = false;  // load VK_LAYER_KHRONOS_validation; also $SPIRKILN_VALIDATION=1
+  bool no_cache = false;  // read and write no cache files; also $SPIRKILN_NO_CACHE=1
   MessageCallback message;
 };
 
@@ -113,6 +114,8 @@ struct GraphOptions {
   // Of the CPU backend. 0: $SPIRKILN_THREADS, else $OMP_NUM_THREADS, else all cores that the
   // process may use.
   std::uint32_t threads = 0;
+  bool no_proof = false;  // use kernels without trying their known answers; also
+                          // $SPIRKILN_NO_PROOF=1
   MessageCallback message;
 };
 

@@ -31,6 +31,9 @@
 //               the operand. kNumber: number. kRaw: four bytes.
 //
 // The words begin with the magic number; bound is the largest id plus 1; the schema is 0.
+//
+// Attachments are bytes that a table carries beside its kernels, each in a frame of its own, by
+// name. A reader that does not know a name passes it over.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +41,7 @@
 namespace spirkiln::table {
 
 inline constexpr char kMagic[8] = {'S', 'P', 'K', 'T', 'A', 'B', 'L', 'E'};
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::uint32_t kNone = 0xffffffffu;
 
 // What a table may hold. Readers refuse more, since a small file could otherwise ask for any amount
@@ -52,6 +55,7 @@ inline constexpr std::uint32_t kMaxStringBytes = 1024;  // without its NUL byte
 inline constexpr std::uint32_t kMaxVariants = 1u << 14;  // of a kernel
 // Capabilities, extensions, bindings, constants of a blob, axis values of a variant: of each.
 inline constexpr std::uint32_t kMaxListed = 1024;
+inline constexpr std::uint32_t kMaxAttachments = 64;
 
 // `count` structs (bytes for strings) beginning at `offset`.
 struct Section {
@@ -91,6 +95,7 @@ struct IndexHeader {
   Section extensions;  // uint32_t, strings
   Section bindings;  // BindingEntry, ascending (set, binding) in each blob
   Section specs;  // SpecEntry, ascending id in each blob
+  Section attachments;  // AttachmentEntry, sorted by name
 };
 
 enum class OperandKind : std::uint8_t { kResult = 0, kId = 1, kNumber = 2, kRaw = 3 };
@@ -182,7 +187,13 @@ struct SpecEntry {
   std::uint32_t default_bits;
 };
 
-static_assert(sizeof(TableHeader) == 56 && sizeof(IndexHeader) == 8 + 10 * sizeof(Section));
+struct AttachmentEntry {
+  std::uint32_t name;  // string, not empty, each once
+  FrameEntry frame;  // of at least one byte, unpacked
+};
+
+static_assert(sizeof(TableHeader) == 56 && sizeof(IndexHeader) == 8 + 11 * sizeof(Section));
+static_assert(sizeof(AttachmentEntry) == 16);
 static_assert(sizeof(KernelEntry) == 16 && sizeof(VariantEntry) == 24 && sizeof(AxisValue) == 8);
 static_assert(sizeof(BlobEntry) == 104 && sizeof(FrameEntry) == 12);
 static_assert(sizeof(BindingEntry) == 8 && sizeof(SpecEntry) == 16);

@@ -12,7 +12,9 @@
 #include "compile_object.hpp"
 #include "files.hpp"
 #include "kernel_compiler.hpp"
+#include "kernel_object.hpp"
 #include "link_objects.hpp"
+#include "table/table.hpp"
 #include "workspace.hpp"
 
 using namespace spirkiln;
@@ -211,6 +213,27 @@ TEST_CASE("compile: many at once with one cache", "[link]") {
   CHECK_FALSE(p.exists("failed"));
   for (int i = 1; i < 6; ++i)
     CHECK((p.read("m" + std::to_string(i) + ".spko") == p.read("m0.spko")));
+}
+
+TEST_CASE("link: what kernels attach comes with them, in the order of the kernels", "[link]") {
+  const Project p;
+  for (const std::string name : {"m", "n"}) {
+    p.compile(name + ".toml", name + ".spko");
+    auto kernels = gen::decode_object(p.read(name + ".spko"), name);
+    REQUIRE(kernels.ok());
+    for (gen::PackKernel& k : *kernels) {
+      k.parts = {{"answers", k.name + std::string("\0;", 2)}, {"none", ""}};
+    }
+    p.write(name + ".spko", gen::encode_object(*kernels));
+  }
+  p.link({"n.spko", "m.spko"});
+  const auto table = Table::from_file((p / "linked/test_table.bin").string());
+  REQUIRE(table.ok());
+  const auto bytes = table->attachment("answers");
+  REQUIRE(bytes.ok());
+  CHECK(std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()) ==
+        std::string_view("all\0;scale\0;two\0;", 17));
+  CHECK(table->attachments().size() == 1);
 }
 
 TEST_CASE("link: refuses what does not belong together", "[link]") {

@@ -107,6 +107,41 @@ TEST_CASE("table: what was packed is read back", "[table]") {
   CHECK(t.find_variant("none") == nullptr);
 }
 
+TEST_CASE("table: an attachment is the table's, or the parts of its kernels in their order",
+          "[table]") {
+  auto add = kernel("add", {blob(1)}), mul = kernel("mul", {blob(2)}),
+       sub = kernel("sub", {blob(3)});
+  mul.parts = {{"answers", "of mul;"}};
+  add.parts = {{"answers", "of add;"}, {"nothing", ""}};
+  const auto pack = [&](const gen::Attachments& attachments) {
+    return gen::pack_table("demo", "tool", {add, mul, sub}, 2, gen::Cache(std::nullopt),
+                           attachments);
+  };
+  const auto table = pack({{"quirks", std::string("\0\1", 2)}});
+  REQUIRE(table.ok());
+  const auto t = open(table->bytes);
+  REQUIRE(t.ok());
+  const auto text = [&](std::string_view name) {
+    const auto bytes = t->attachment(name);
+    REQUIRE(bytes.ok());
+    return std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  };
+  CHECK(text("answers") == "of add;of mul;");
+  CHECK(text("quirks") == std::string("\0\1", 2));
+  CHECK(t->attachments().size() == 2);
+  CHECK(gen::module_of(*t, *t->find_variant("sub_0")).ok());
+  CHECK(gen::list_text(*t)->find("carries answers: 14 bytes in ") != std::string::npos);
+  CHECK(gen::list_json(*t)->find("{\"name\": \"quirks\", \"bytes\": 2, ") != std::string::npos);
+
+  const auto both = pack({{"answers", "of all"}});
+  REQUIRE_FALSE(both.ok());
+  CHECK(both.error().message.find("'answers'") != std::string::npos);
+  gen::Attachments many;
+  for (int i = 0; i < 65; ++i) many[std::to_string(i)] = "x";
+  CHECK_FALSE(pack(many).ok());
+  CHECK_FALSE(pack({{std::string(2000, 'x'), "x"}}).ok());
+}
+
 TEST_CASE("table: truncated or changed bytes are refused", "[table]") {
   const std::string bytes = packed();
   for (std::size_t size = 0; size < bytes.size(); ++size) {

@@ -31,7 +31,8 @@ std::vector<std::byte> sample() {
     }
     kernels.push_back(k);
   }
-  return write_table(kernels);
+  const std::vector<std::byte> zeros(3000, std::byte{0});
+  return write_table(kernels, {{"answers", zeros}, {"quirks", {std::byte{4}, std::byte{2}}}});
 }
 
 }  // namespace
@@ -56,6 +57,42 @@ TEST_CASE("a table gives back what was written") {
   REQUIRE(words);
   CHECK(words->size() == 9);
   CHECK((*words)[5] == 0);
+}
+
+TEST_CASE("attachments are there by name, and what is not there is nothing") {
+  auto t = Table::from_bytes(sample(), "test");
+  REQUIRE(t);
+  REQUIRE(t->attachments().size() == 2);
+  CHECK(t->string(t->attachments()[1].name) == "quirks");
+  const auto quirks = t->attachment("quirks");
+  REQUIRE(quirks);
+  REQUIRE(quirks->size() == 2);
+  CHECK((*quirks)[1] == std::byte{2});
+  CHECK(t->attachment("answers")->size() == 3000);
+  CHECK(t->attachment("quirks")->data() == quirks->data());  // kept
+  const auto none = t->attachment("quirk");
+  REQUIRE(none);
+  CHECK(none->empty());
+}
+
+TEST_CASE("attachments: names in order, each once, none empty, none too many") {
+  const std::vector<std::byte> some = {std::byte{1}};
+  const TestKernel kernel{"k", {{"k", kFp32.storage, kFp32.arithmetic, {}, {}}}};
+  const auto refusal = [&](const TestAttachments& attachments) {
+    const auto t = Table::from_bytes(write_table({kernel}, attachments), "x");
+    return t ? std::string() : t.error().message;
+  };
+  CHECK(refusal({{"a", some}, {"b", some}}).empty());
+  CHECK_THAT(refusal({{"b", some}, {"a", some}}), ContainsSubstring("attachment 1: not sorted"));
+  CHECK_THAT(refusal({{"a", some}, {"a", some}}), ContainsSubstring("attachment 1: not sorted"));
+  CHECK_THAT(refusal({{"", some}}), ContainsSubstring("attachment 0: not sorted"));
+  CHECK_THAT(refusal({{"a", {}}}), ContainsSubstring("attachment 0: it has no bytes"));
+  CHECK_THAT(refusal({{std::string(1025, 'a'), some}}), ContainsSubstring("attachment 0: name"));
+  TestAttachments many;
+  for (int i = 100; i < 165; ++i) many.emplace_back(std::to_string(i), some);
+  CHECK_THAT(refusal(many), ContainsSubstring("more than 64 attachments"));
+  many.pop_back();
+  CHECK(refusal(many).empty());
 }
 
 TEST_CASE("words may be asked for by many threads") {
