@@ -40,17 +40,10 @@ Recording::~Recording() {
 
 Result<std::unique_ptr<Executor>> Executor::create(std::shared_ptr<Device::State> device) {
   std::unique_ptr<Executor> self(new Executor(std::move(device)));
-  VkFenceCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO;
-  const VkResult r =
-      made(self->device_->f.vkCreateFence(self->device_->device, &info, nullptr, &self->fence_),
-           &self->fence_);
-  if (r != VK_SUCCESS) return self->device_->error("vkCreateFence", r);
+  auto fence = Fence::create(self->device_);
+  if (!fence) return std::move(fence).error();
+  self->fence_ = *std::move(fence);
   return self;
-}
-
-Executor::~Executor() {
-  if (fence_ != VK_NULL_HANDLE) device_->f.vkDestroyFence(device_->device, fence_, nullptr);
 }
 
 Status Executor::reserve(Home home, std::uint64_t bytes) {
@@ -112,37 +105,17 @@ Status Executor::write(Home home, std::uint64_t offset, std::uint64_t bytes,
   fill(staging->mapped());
   if (auto s = staging->flush(); !s) return s;
 
-  const DeviceFunctions& f = device_->f;
-  Recording once(device_);
-  VkCommandPoolCreateInfo pool{};
-  pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
-  pool.queueFamilyIndex = device_->queue_family;
-  VkResult r = made(f.vkCreateCommandPool(device_->device, &pool, nullptr, &once.commands_),
-                    &once.commands_);
-  if (r != VK_SUCCESS) return device_->error("vkCreateCommandPool", r);
-  VkCommandBufferAllocateInfo alloc{};
-  alloc.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
-  alloc.commandPool = once.commands_;
-  alloc.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
-  alloc.commandBufferCount = 1;
-  r = f.vkAllocateCommandBuffers(device_->device, &alloc, &once.buffer_);
-  if (r != VK_SUCCESS) return device_->error("vkAllocateCommandBuffers", r);
-  VkCommandBufferBeginInfo begin{};
-  begin.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-  begin.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-  r = f.vkBeginCommandBuffer(once.buffer_, &begin);
-  if (r != VK_SUCCESS) return device_->error("vkBeginCommandBuffer", r);
-  const VkBufferCopy copy{0, offset, bytes};
-  f.vkCmdCopyBuffer(once.buffer_, staging->handle(), target.handle(), 1, &copy);
-  const VkMemoryBarrier barrier = memory_barrier(
-      VK_ACCESS_TRANSFER_WRITE_BIT,
-      VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT);
-  f.vkCmdPipelineBarrier(once.buffer_, VK_PIPELINE_STAGE_TRANSFER_BIT,
-                         VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT, 0,
-                         1, &barrier, 0, nullptr, 0, nullptr);
-  r = f.vkEndCommandBuffer(once.buffer_);
-  if (r != VK_SUCCESS) return device_->error("vkEndCommandBuffer", r);
-  return submit_and_wait({&once.buffer_, 1});
+  return run_once(device_, [&](VkCommandBuffer c) {
+    const DeviceFunctions& f = device_->f;
+    const VkBufferCopy copy{0, offset, bytes};
+    f.vkCmdCopyBuffer(c, staging->handle(), target.handle(), 1, &copy);
+    const VkMemoryBarrier barrier = memory_barrier(
+        VK_ACCESS_TRANSFER_WRITE_BIT,
+        VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT);
+    f.vkCmdPipelineBarrier(c, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                           VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT, 0,
+                           1, &barrier, 0, nullptr, 0, nullptr);
+  });
 }
 
 Status Executor::record_descriptors(const Program& program, Recording* recording,
@@ -171,7 +144,7 @@ Status Executor::record_descriptors(const Program& program, Recording* recording
            &recording->descriptors_);
   if (r != VK_SUCCESS) return device_->error("vkCreateDescriptorPool", r);
   std::vector<VkDescriptorSetLayout> layouts;
-  for (const auto& p : recording->pipelines_) layouts.push_back(p->set);
+  for (const auto& p : recording->pipelines_) layouts.push_back(p->sets.front());
   sets->resize(layouts.size());
   VkDescriptorSetAllocateInfo alloc{};
   alloc.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO;
@@ -365,72 +338,14 @@ Result<std::unique_ptr<Recording>> Executor::record(const Table& table, const Pr
   return recording;
 }
 
-Status Executor::submit_and_wait(std::span<const VkCommandBuffer> commands) {
-  if (device_->lost.load(std::memory_order_relaxed)) return device_->lost_error();
-  const DeviceFunctions& f = device_->f;
-  VkResult r = f.vkResetFences(device_->device, 1, &fence_);
-  if (r != VK_SUCCESS) return device_->error("vkResetFences", r);
-  VkSubmitInfo submit{};
-  submit.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-  submit.commandBufferCount = 1;
-  std::size_t submitted = 0;
-  {
-    const std::lock_guard lock(device_->queue_mutex);
-    for (; submitted < commands.size(); ++submitted) {
-      submit.pCommandBuffers = &commands[submitted];
-      const bool last = submitted + 1 == commands.size();  // the fence stands for those before, too
-      r = f.vkQueueSubmit(device_->queue, 1, &submit, last ? fence_ : VK_NULL_HANDLE);
-      if (r != VK_SUCCESS) break;
-    }
-  }
-  if (r != VK_SUCCESS) {
-    const Error error = device_->error("vkQueueSubmit", r);
-    if (submitted > 0) drain();
-    return error;
-  }
-  auto waited = wait();
-  if (!waited) drain();
-  return waited;
-}
-
-// A wait that failed says nothing of the work, and whoever gets the error may free or write what it
-// uses.
-void Executor::drain() {
-  if (device_->lost.load(std::memory_order_relaxed)) return;
-  const std::lock_guard lock(device_->queue_mutex);
-  const VkResult r = device_->f.vkDeviceWaitIdle(device_->device);
-  // Not even this: the device is of no more use, and its objects may not be touched.
-  if (r != VK_SUCCESS) device_->lost.store(true, std::memory_order_relaxed);
-}
-
-Status Executor::wait() {
-  const DeviceFunctions& f = device_->f;
-  VkResult r = VK_NOT_READY;
-  // Waking up from vkWaitForFences costs 30 us on a GPU: short work is polled for. On a CPU driver
-  // polling would take the core that does the work.
-  if (device_->info.type != "cpu") {
-    const auto begin = Clock::now();
-    while (ms_since(begin) < 0.5) {
-      r = f.vkGetFenceStatus(device_->device, fence_);
-      if (r != VK_NOT_READY) break;
-    }
-    if (r == VK_SUCCESS) return Ok{};
-    if (r != VK_NOT_READY) return device_->error("vkGetFenceStatus", r);
-  }
-  do {
-    r = f.vkWaitForFences(device_->device, 1, &fence_, VK_TRUE, 1'000'000'000);
-  } while (r == VK_TIMEOUT);
-  if (r != VK_SUCCESS) return device_->error("vkWaitForFences", r);
-  return Ok{};
-}
-
 Result<double> Executor::run(Recording& recording) {
   if (stale(recording)) {
     return Error{ErrorCode::kInvalidArgument, "the recording refers to memory that is gone"};
   }
   if (auto s = block(Home::kUpload).flush(); !s) return std::move(s).error();
   const auto begin = Clock::now();
-  if (auto s = submit_and_wait(recording.buffers_); !s) return std::move(s).error();
+  if (auto s = submit_and_wait(*device_, fence_.handle(), recording.buffers_); !s)
+    return std::move(s).error();
   double ms = ms_since(begin);
   if (auto s = block(Home::kDownload).invalidate(); !s) return std::move(s).error();
   if (auto s = read_times(&recording, &ms); !s) return std::move(s).error();

@@ -13,6 +13,7 @@
 #include "graph/image.hpp"
 #include "graph/program.hpp"
 #include "loader/memory.hpp"
+#include "loader/submit.hpp"
 
 namespace spirkiln {
 
@@ -57,7 +58,6 @@ class Recording {
 class Executor {
  public:
   static Result<std::unique_ptr<Executor>> create(std::shared_ptr<Device::State> device);
-  ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
@@ -110,9 +110,6 @@ class Executor {
   // Ends the command buffer that is being recorded and begins the next, where there is one.
   Status next_buffer(std::size_t index, Recording* recording) const;
   Status read_times(Recording* recording, double* ms) const;
-  Status submit_and_wait(std::span<const VkCommandBuffer> commands);
-  Status wait();
-  void drain();
 
   std::shared_ptr<Device::State> device_;
   std::array<Buffer, kHomes> blocks_;  // that of kImages stays empty
@@ -120,7 +117,7 @@ class Executor {
   std::uint64_t generation_ = 1;
   // Of the run with most work so far: small ones are nothing but their start.
   double measured_work_ = 0, measured_ms_ = 0;
-  VkFence fence_ = VK_NULL_HANDLE;
+  Fence fence_;
 };
 
 }  // namespace spirkiln

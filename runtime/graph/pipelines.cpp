@@ -7,6 +7,8 @@
 #include <cstring>
 #include <thread>
 
+#include <xxhash.h>
+
 namespace spirkiln {
 namespace {
 
@@ -41,10 +43,7 @@ PipelineStore::~PipelineStore() {
   save();
   pipelines_.clear();
   const DeviceFunctions& f = device_.f;
-  for (auto& [key, layout] : layouts_) {
-    f.vkDestroyPipelineLayout(device_.device, layout.layout, nullptr);
-    f.vkDestroyDescriptorSetLayout(device_.device, layout.set, nullptr);
-  }
+  for (const auto& [key, layout] : layouts_) destroy(layout);
   if (sampler_ != VK_NULL_HANDLE) f.vkDestroySampler(device_.device, sampler_, nullptr);
   if (cache_ != VK_NULL_HANDLE) f.vkDestroyPipelineCache(device_.device, cache_, nullptr);
 }
@@ -55,8 +54,20 @@ VkDescriptorType descriptor_type(table::BindingKind kind) {
       return VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
     case table::BindingKind::kSampledImage:
       return VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
+    case table::BindingKind::kUniformBuffer:
+      return VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
     default:
       return VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
+  }
+}
+
+void PipelineStore::destroy(const Layout& layout) {
+  const DeviceFunctions& f = device_.f;
+  if (layout.layout != VK_NULL_HANDLE) {
+    f.vkDestroyPipelineLayout(device_.device, layout.layout, nullptr);
+  }
+  for (VkDescriptorSetLayout set : layout.sets) {
+    f.vkDestroyDescriptorSetLayout(device_.device, set, nullptr);
   }
 }
 
@@ -74,22 +85,8 @@ Status PipelineStore::make_sampler() {
   return Ok{};
 }
 
-Result<PipelineStore::Layout> PipelineStore::layout_of(const Table& table,
-                                                       const table::BlobEntry& blob) {
-  const auto bindings = table.bindings_of(blob);
-  std::string key;
-  append(&key, &blob.push_bytes, sizeof blob.push_bytes);
-  for (const table::BindingEntry& b : bindings) {
-    append(&key, &b.binding, sizeof b.binding);
-    append(&key, &b.kind, sizeof b.kind);
-    if (b.set != 0 || b.kind == table::BindingKind::kUniformBuffer) {
-      return Error{ErrorCode::kUnsupported,
-                   "only storage buffers and images of set 0 can be bound, not set " +
-                       std::to_string(b.set) + " binding " + std::to_string(b.binding)};
-    }
-  }
-  if (const auto it = layouts_.find(key); it != layouts_.end()) return it->second;
-
+Result<VkDescriptorSetLayout> PipelineStore::make_set(
+    std::span<const table::BindingEntry> bindings) {
   std::vector<VkDescriptorSetLayoutBinding> list;
   for (const table::BindingEntry& b : bindings) {
     const bool sampled = b.kind == table::BindingKind::kSampledImage;
@@ -97,43 +94,68 @@ Result<PipelineStore::Layout> PipelineStore::layout_of(const Table& table,
     list.push_back({b.binding, descriptor_type(b.kind), 1, VK_SHADER_STAGE_COMPUTE_BIT,
                     sampled ? &sampler_ : nullptr});
   }
-  const DeviceFunctions& f = device_.f;
-  Layout layout;
-  VkDescriptorSetLayoutCreateInfo set{};
-  set.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
-  set.bindingCount = static_cast<std::uint32_t>(list.size());
-  set.pBindings = list.data();
-  VkResult r =
-      made(f.vkCreateDescriptorSetLayout(device_.device, &set, nullptr, &layout.set), &layout.set);
+  VkDescriptorSetLayoutCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO;
+  info.bindingCount = static_cast<std::uint32_t>(list.size());
+  info.pBindings = list.data();
+  VkDescriptorSetLayout set = VK_NULL_HANDLE;
+  const VkResult r =
+      made(device_.f.vkCreateDescriptorSetLayout(device_.device, &info, nullptr, &set), &set);
   if (r != VK_SUCCESS) return device_.error("vkCreateDescriptorSetLayout", r);
-  const VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, blob.push_bytes};
-  VkPipelineLayoutCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
-  info.setLayoutCount = 1;
-  info.pSetLayouts = &layout.set;
-  info.pushConstantRangeCount = blob.push_bytes > 0 ? 1 : 0;
-  info.pPushConstantRanges = &push;
-  r = made(f.vkCreatePipelineLayout(device_.device, &info, nullptr, &layout.layout),
-           &layout.layout);
-  if (r != VK_SUCCESS) {
-    f.vkDestroyDescriptorSetLayout(device_.device, layout.set, nullptr);
-    return device_.error("vkCreatePipelineLayout", r);
-  }
-  layouts_.emplace(std::move(key), layout);
-  return layout;
+  return set;
 }
 
-Status PipelineStore::create_pipeline(const Table& table, const PipelineRequest& request,
-                                      Pipeline* pipeline) {
+Result<const PipelineStore::Layout*> PipelineStore::layout_of(
+    std::span<const table::BindingEntry> bindings, std::uint32_t push_bytes) {
+  std::string key;
+  append(&key, &push_bytes, sizeof push_bytes);
+  for (const table::BindingEntry& b : bindings) {
+    append(&key, &b.set, sizeof b.set);
+    append(&key, &b.binding, sizeof b.binding);
+    append(&key, &b.kind, sizeof b.kind);
+  }
+  if (const auto it = layouts_.find(key); it != layouts_.end()) return &it->second;
+
   const DeviceFunctions& f = device_.f;
-  auto words = table.words(request.blob);
-  if (!words) return std::move(words).error();
-  const std::string of = " for kernel " + std::string(request.kernel);
+  Layout layout;
+  // One set at least, and an empty one for each number that is left out.
+  const std::uint32_t sets = bindings.empty() ? 1u : bindings.back().set + 1u;
+  for (std::uint32_t i = 0; i < sets; ++i) {
+    const auto first = std::find_if(bindings.begin(), bindings.end(),
+                                    [&](const table::BindingEntry& b) { return b.set >= i; });
+    const auto last = std::find_if(first, bindings.end(),
+                                   [&](const table::BindingEntry& b) { return b.set > i; });
+    auto set = make_set({first, last});
+    if (!set) {
+      destroy(layout);
+      return std::move(set).error();
+    }
+    layout.sets.push_back(*set);
+  }
+  const VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, push_bytes};
+  VkPipelineLayoutCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+  info.setLayoutCount = sets;
+  info.pSetLayouts = layout.sets.data();
+  info.pushConstantRangeCount = push_bytes > 0 ? 1 : 0;
+  info.pPushConstantRanges = &push;
+  const VkResult r = made(f.vkCreatePipelineLayout(device_.device, &info, nullptr, &layout.layout),
+                          &layout.layout);
+  if (r != VK_SUCCESS) {
+    destroy(layout);
+    return device_.error("vkCreatePipelineLayout", r);
+  }
+  return &layouts_.emplace(std::move(key), std::move(layout)).first->second;
+}
+
+Status PipelineStore::create_pipeline(const Code& code, Pipeline* pipeline) {
+  const DeviceFunctions& f = device_.f;
+  const std::string of = " for kernel " + std::string(code.kernel);
 
   VkShaderModuleCreateInfo module_info{};
   module_info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-  module_info.codeSize = words->size_bytes();
-  module_info.pCode = words->data();
+  module_info.codeSize = code.words.size_bytes();
+  module_info.pCode = code.words.data();
   VkShaderModule module = VK_NULL_HANDLE;
   VkResult r =
       made(f.vkCreateShaderModule(device_.device, &module_info, nullptr, &module), &module);
@@ -141,7 +163,7 @@ Status PipelineStore::create_pipeline(const Table& table, const PipelineRequest&
 
   std::vector<VkSpecializationMapEntry> map;
   std::vector<std::uint32_t> data;
-  for (const SpecValue& s : request.specs) {
+  for (const SpecValue& s : code.specs) {
     map.push_back({s.id, static_cast<std::uint32_t>(data.size() * 4), 4});
     data.push_back(s.bits);
   }
@@ -156,7 +178,7 @@ Status PipelineStore::create_pipeline(const Table& table, const PipelineRequest&
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
   info.stage.module = module;
-  info.stage.pName = "main";
+  info.stage.pName = code.entry;
   info.stage.pSpecializationInfo = map.empty() ? nullptr : &specialization;
   info.layout = pipeline->layout;
   r = f.vkCreateComputePipelines(device_.device, cache_, 1, &info, nullptr, &pipeline->handle);
@@ -191,11 +213,11 @@ Result<std::vector<std::shared_ptr<Pipeline>>> PipelineStore::get(
     const auto [it, fresh] = queued.try_emplace(key, missing.size());
     missing_index[i] = it->second;
     if (!fresh) continue;
-    auto layout = layout_of(table, blob);
+    auto layout = layout_of(table.bindings_of(blob), blob.push_bytes);
     if (!layout) return std::move(layout).error();
     auto pipeline = std::make_shared<Pipeline>(device_);
-    pipeline->layout = layout->layout;
-    pipeline->set = layout->set;
+    pipeline->layout = (*layout)->layout;
+    pipeline->sets = (*layout)->sets;
     missing.push_back({std::move(key), &requests[i], std::move(pipeline)});
   }
   if (missing.empty()) return result;
@@ -205,7 +227,11 @@ Result<std::vector<std::shared_ptr<Pipeline>>> PipelineStore::get(
   std::atomic<std::size_t> next{0};
   auto work = [&] {
     for (std::size_t i = next++; i < missing.size(); i = next++) {
-      missing[i].status = create_pipeline(table, *missing[i].request, missing[i].pipeline.get());
+      const PipelineRequest& request = *missing[i].request;
+      const auto words = table.words(request.blob);
+      missing[i].status = words ? create_pipeline({*words, request.specs, "main", request.kernel},
+                                                  missing[i].pipeline.get())
+                                : Status(words.error());
     }
   };
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
@@ -232,6 +258,33 @@ Result<std::vector<std::shared_ptr<Pipeline>>> PipelineStore::get(
   stats_.created += static_cast<std::uint32_t>(missing.size());
   dirty_ = true;
   return result;
+}
+
+Result<std::shared_ptr<Pipeline>> PipelineStore::get(const ModuleRequest& request) {
+  // Two hashes, since nothing else of the words is compared.
+  const std::size_t bytes = request.words.size_bytes();
+  const std::uint64_t hashes[2] = {XXH3_64bits(request.words.data(), bytes),
+                                   XXH3_64bits_withSeed(request.words.data(), bytes, bytes + 1)};
+  std::string key = "module";
+  append(&key, hashes, sizeof hashes);
+  append(&key, request.specs.data(), request.specs.size() * sizeof(SpecValue));
+  const std::lock_guard lock(mutex_);
+  if (const auto it = pipelines_.find(key); it != pipelines_.end()) return it->second;
+  auto layout = layout_of(request.bindings, request.push_bytes);
+  if (!layout) return std::move(layout).error();
+  auto pipeline = std::make_shared<Pipeline>(device_);
+  pipeline->layout = (*layout)->layout;
+  pipeline->sets = (*layout)->sets;
+  const auto begin = std::chrono::steady_clock::now();
+  const Code code{request.words, request.specs, request.entry.c_str(), request.kernel};
+  if (auto s = create_pipeline(code, pipeline.get()); !s) return std::move(s).error();
+  stats_.create_ms +=
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  ++stats_.created;
+  dirty_ = true;
+  if (pipelines_.size() >= kMaxPipelines) drop_unused();
+  pipelines_.emplace(std::move(key), pipeline);
+  return pipeline;
 }
 
 void PipelineStore::drop_unused() {

@@ -26,6 +26,17 @@ struct PipelineRequest {
   std::string_view kernel;       // for messages
 };
 
+// A module that lies in no table. `words` and `bindings` (ascending set and binding) need to live
+// during the call only.
+struct ModuleRequest {
+  std::span<const std::uint32_t> words;
+  std::span<const table::BindingEntry> bindings;
+  std::uint32_t push_bytes = 0;
+  std::vector<SpecValue> specs;  // ascending id
+  std::string entry = "main";
+  std::string kernel;  // for messages
+};
+
 struct Pipeline {
   explicit Pipeline(Device::State& d) : device(d) {}
   ~Pipeline();
@@ -35,7 +46,7 @@ struct Pipeline {
   Device::State& device;
   VkPipeline handle = VK_NULL_HANDLE;
   VkPipelineLayout layout = VK_NULL_HANDLE;        // owned by the store
-  VkDescriptorSetLayout set = VK_NULL_HANDLE;      // owned by the store
+  std::span<const VkDescriptorSetLayout> sets;     // 0, 1, ...; owned by the store
 };
 
 VkDescriptorType descriptor_type(table::BindingKind kind);
@@ -54,6 +65,8 @@ class PipelineStore {
   // Thread-safe.
   Result<std::vector<std::shared_ptr<Pipeline>>> get(const Table& table,
                                                      std::span<const PipelineRequest> requests);
+  // The pipeline of a module, made where there is none yet. Thread-safe.
+  Result<std::shared_ptr<Pipeline>> get(const ModuleRequest& request);
   // Writes the driver's cache to disk when pipelines were made since the last time. Failing to is
   // only worth a note.
   void save();
@@ -65,12 +78,22 @@ class PipelineStore {
   explicit PipelineStore(Device::State& device) : device_(device) {}
   void load();
   struct Layout {
-    VkDescriptorSetLayout set = VK_NULL_HANDLE;
+    std::vector<VkDescriptorSetLayout> sets;
     VkPipelineLayout layout = VK_NULL_HANDLE;
   };
   Status make_sampler();
-  Result<Layout> layout_of(const Table& table, const table::BlobEntry& blob);
-  Status create_pipeline(const Table& table, const PipelineRequest& request, Pipeline* pipeline);
+  // Valid as long as the store.
+  Result<const Layout*> layout_of(std::span<const table::BindingEntry> bindings,
+                                  std::uint32_t push_bytes);
+  Result<VkDescriptorSetLayout> make_set(std::span<const table::BindingEntry> bindings);
+  void destroy(const Layout& layout);
+  struct Code {
+    std::span<const std::uint32_t> words;
+    std::span<const SpecValue> specs;
+    const char* entry;
+    std::string_view kernel;
+  };
+  Status create_pipeline(const Code& code, Pipeline* pipeline);
   void drop_unused();
 
   Device::State& device_;

@@ -7,27 +7,6 @@
 namespace spirkiln {
 namespace {
 
-// `api_version` is the device's own; that of the caps is what instance and device both speak.
-DeviceInfo make_info(const DeviceCaps& caps, std::uint32_t api_version, std::uint32_t index) {
-  DeviceInfo info;
-  info.backend = "vulkan";
-  info.index = index;
-  info.name = caps.name;
-  info.driver = caps.driver;
-  info.type = caps.type;
-  info.api_version = api_version;
-  info.vendor_id = caps.vendor_id;
-  info.device_id = caps.device_id;
-  info.device_local_bytes = caps.device_local_bytes;
-  info.storage16 = caps.storage16;
-  info.float16 = caps.float16;
-  info.uniform_storage16 = caps.uniform_storage16;
-  info.int16 = caps.int16;
-  info.int64 = caps.int64;
-  info.subgroup_size = caps.subgroup_size;
-  return info;
-}
-
 int rank(const std::string& type) {
   if (type == "discrete") return 0;
   if (type == "integrated") return 1;
@@ -50,6 +29,26 @@ std::string describe(const std::vector<FoundDevice>& all) {
 }
 
 }  // namespace
+
+DeviceInfo make_info(const DeviceCaps& caps, std::uint32_t api_version, std::uint32_t index) {
+  DeviceInfo info;
+  info.backend = "vulkan";
+  info.index = index;
+  info.name = caps.name;
+  info.driver = caps.driver;
+  info.type = caps.type;
+  info.api_version = api_version;
+  info.vendor_id = caps.vendor_id;
+  info.device_id = caps.device_id;
+  info.device_local_bytes = caps.device_local_bytes;
+  info.storage16 = caps.storage16;
+  info.float16 = caps.float16;
+  info.uniform_storage16 = caps.uniform_storage16;
+  info.int16 = caps.int16;
+  info.int64 = caps.int64;
+  info.subgroup_size = caps.subgroup_size;
+  return info;
+}
 
 Result<std::vector<FoundDevice>> find_devices(const Instance& instance) {
   auto handles = instance.devices();

@@ -16,6 +16,9 @@ struct FoundDevice {
   DeviceInfo info;
 };
 
+// `api_version` is the device's own; that of the caps is what instance and device both speak.
+DeviceInfo make_info(const DeviceCaps& caps, std::uint32_t api_version, std::uint32_t index);
+
 // In the driver's order. kNoVulkan when there is none.
 Result<std::vector<FoundDevice>> find_devices(const Instance& instance);
 

@@ -11,6 +11,7 @@
 #include "loader/environment.hpp"
 #include "loader/features.hpp"
 #include "loader/guard.hpp"
+#include "table/requirements.hpp"
 #include "table/select.hpp"
 
 namespace spirkiln {
@@ -26,10 +27,15 @@ Result<std::vector<DeviceInfo>> all_infos(const MessageCallback& message) {
   return infos;
 }
 
+// None where there is no table.
+std::span<const Table> tables_of(const Result<Table>& table) {
+  return table ? std::span(&*table, 1) : std::span<const Table>();
+}
+
 // `wants` sees what is known of the device before it is made; where it gives false, the result is
 // null.
 Result<std::shared_ptr<Device::State>> open_state(
-    const DeviceOptions& options, const Result<Table>& table,
+    const DeviceOptions& options, std::span<const Table> tables,
     const std::function<bool(const DeviceInfo&)>& wants = {}) {
   const auto no_cache = environment_switch("SPIRKILN_NO_CACHE");
   if (!no_cache) return no_cache.error();
@@ -48,7 +54,7 @@ Result<std::shared_ptr<Device::State>> open_state(
   state->instance = *instance;
   state->physical = found.handle;
   // From here on the device is what it was created as: selection sees only enabled features.
-  state->caps = table ? only_used_features(found.caps, *table) : found.caps;
+  state->caps = tables.empty() ? found.caps : only_used_features(found.caps, tables);
   state->info = found.info;
   state->message = options.message;
   if (!options.no_cache && !*no_cache) state->cache_folder = cache_folder();
@@ -99,16 +105,7 @@ Result<std::shared_ptr<Device::State>> open_state(
       made(fi.vkCreateDevice(state->physical, &info, nullptr, &state->device), &state->device);
   if (created != VK_SUCCESS) return vk_error("vkCreateDevice on " + name, created);
 
-  std::string missing;
-#define SPIRKILN_LOAD(fn)                                                               \
-  state->f.fn = reinterpret_cast<PFN_##fn>(fi.vkGetDeviceProcAddr(state->device, #fn)); \
-  if (state->f.fn == nullptr) missing += " " #fn;
-  SPIRKILN_VK_DEVICE(SPIRKILN_LOAD)
-#undef SPIRKILN_LOAD
-  if (!missing.empty()) return Error{ErrorCode::kUnsupported, name + " lacks" + missing};
-  state->f.vkGetDeviceQueue(state->device, state->queue_family, 0, &state->queue);
-  state->pipelines = PipelineStore::create(*state);
-
+  if (auto s = state->load(0); !s) return std::move(s).error();
   return state;
 }
 
@@ -135,7 +132,8 @@ Result<Device> Device::State::open(const DeviceOptions& options) {
     return on_cpu(**cpu);
   }
   const bool named = names_device(options);
-  auto state = open_state(options, open_table(), [&](const DeviceInfo& info) {
+  const auto table = open_table();
+  auto state = open_state(options, tables_of(table), [&](const DeviceInfo& info) {
     if (named || backend_rule_for(info).use == BackendKind::kVulkan) return true;
     cpu = open_cpu_backend();
     return !cpu;  // a slow device is better than none
@@ -177,7 +175,11 @@ Result<Device> Device::open(const DeviceOptions& options) {
 }
 
 Result<Device> open_device(const DeviceOptions& options, const Result<Table>& table) {
-  auto state = guarded([&] { return open_state(options, table); });
+  return open_device(options, tables_of(table));
+}
+
+Result<Device> open_device(const DeviceOptions& options, std::span<const Table> tables) {
+  auto state = guarded([&] { return open_state(options, tables); });
   if (!state) return std::move(state).error();
   return Device::State::wrap(*std::move(state));
 }
@@ -196,13 +198,28 @@ Device Device::State::wrap(std::shared_ptr<State> state) {
   return device;
 }
 
+Status Device::State::load(std::uint32_t queue_index) {
+  const InstanceFunctions& fi = instance->functions();
+  std::string missing;
+#define SPIRKILN_LOAD(fn)                                                 \
+  f.fn = reinterpret_cast<PFN_##fn>(fi.vkGetDeviceProcAddr(device, #fn)); \
+  if (f.fn == nullptr) missing += " " #fn;
+  SPIRKILN_VK_DEVICE(SPIRKILN_LOAD)
+#undef SPIRKILN_LOAD
+  if (!missing.empty()) return Error{ErrorCode::kUnsupported, info.name + " lacks" + missing};
+  f.vkGetDeviceQueue(device, queue_family, queue_index, &queue);
+  pipelines = PipelineStore::create(*this);
+  return Ok{};
+}
+
 Device::State::State() = default;
 
 Device::State::~State() {
   if (device == VK_NULL_HANDLE) return;
-  if (f.vkDeviceWaitIdle != nullptr) f.vkDeviceWaitIdle(device);
+  // Whoever used a caller's device has waited for what it submitted.
+  if (f.vkDeviceWaitIdle != nullptr && !is_foreign) f.vkDeviceWaitIdle(device);
   pipelines.reset();
-  if (f.vkDestroyDevice != nullptr) f.vkDestroyDevice(device, nullptr);
+  if (!is_foreign && f.vkDestroyDevice != nullptr) f.vkDestroyDevice(device, nullptr);
 }
 
 Error Device::State::error(const std::string& what, VkResult code) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -31,6 +32,10 @@ struct Device::State {
   MessageCallback message;
   std::string cache_folder;  // of what is kept between processes; empty: nothing is
   std::mutex queue_mutex;  // submission is serialised over all graphs of the device
+  // A device of the caller's (loader/foreign.cpp): never destroyed here, and only its one queue is
+  // touched, between these two where the caller gave them.
+  bool is_foreign = false;
+  std::function<void()> lock_queue, unlock_queue;
   std::atomic<bool> lost{false};
   // What one submission may take, so that no watchdog ends it (graph/work.hpp); 0: anything.
   double submission_ms = 0;
@@ -39,6 +44,8 @@ struct Device::State {
   static Device wrap(std::shared_ptr<State> state);
   static Result<Device> open(const DeviceOptions& options);
   static Device on_cpu(const CpuBackend& backend);
+  // The functions, the queue and the pipeline store, of a device that is there.
+  Status load(std::uint32_t queue_index);
   State();
   ~State();
   State(const State&) = delete;
@@ -53,8 +60,27 @@ struct Device::State {
   Error lost_error() const;
 };
 
+// Held around every use of the queue.
+class QueueLock {
+ public:
+  explicit QueueLock(Device::State& device) : device_(device), lock_(device.queue_mutex) {
+    if (device_.lock_queue) device_.lock_queue();
+  }
+  ~QueueLock() {
+    if (device_.unlock_queue) device_.unlock_queue();
+  }
+  QueueLock(const QueueLock&) = delete;
+  QueueLock& operator=(const QueueLock&) = delete;
+
+ private:
+  Device::State& device_;
+  std::lock_guard<std::mutex> lock_;
+};
+
 // Device::open for the kernels of another table than the built-in one: only the features that its
 // blobs ask for are enabled (all that selection knows, where `table` is an error).
 Result<Device> open_device(const DeviceOptions& options, const Result<Table>& table);
+// The same for those of several tables; without one, all features that selection knows.
+Result<Device> open_device(const DeviceOptions& options, std::span<const Table> tables);
 
 }  // namespace spirkiln

@@ -49,6 +49,78 @@ FeatureChain::FeatureChain(std::uint32_t api_version,
   if (wanted != nullptr) write(*wanted);
 }
 
+FeatureChain::FeatureChain(const VkDeviceCreateInfo& made_with) {
+  if (made_with.pEnabledFeatures != nullptr) base.features = *made_with.pEnabledFeatures;
+  for (auto* part = static_cast<const VkBaseInStructure*>(made_with.pNext); part != nullptr;
+       part = part->pNext) {
+    const auto copy = [&]<typename T>(T* to) { *to = *reinterpret_cast<const T*>(part); };
+    switch (static_cast<int>(part->sType)) {
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2:
+        base.features = reinterpret_cast<const VkPhysicalDeviceFeatures2*>(part)->features;
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES:
+        take(*reinterpret_cast<const VkPhysicalDeviceVulkan11Features*>(part));
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES:
+        take(*reinterpret_cast<const VkPhysicalDeviceVulkan12Features*>(part));
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES:
+        take(*reinterpret_cast<const VkPhysicalDeviceVulkan13Features*>(part));
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES:
+        copy(&storage16_);
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_8BIT_STORAGE_FEATURES:
+        copy(&storage8_);
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES:
+        copy(&float16_int8_);
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VARIABLE_POINTERS_FEATURES:
+        copy(&variable_pointers_);
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_MEMORY_MODEL_FEATURES:
+        copy(&memory_model_);
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES:
+        copy(&dot_product_);
+        break;
+      case static_cast<int>(VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR):
+        copy(&cooperative_matrix_);
+        break;
+      case VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES:
+        copy(&subgroup_sizes_);
+        break;
+      default:  // of features that selection does not know
+        break;
+    }
+  }
+}
+
+void FeatureChain::take(const VkPhysicalDeviceVulkan11Features& from) {
+  storage16_.storageBuffer16BitAccess = from.storageBuffer16BitAccess;
+  storage16_.uniformAndStorageBuffer16BitAccess = from.uniformAndStorageBuffer16BitAccess;
+  storage16_.storagePushConstant16 = from.storagePushConstant16;
+  variable_pointers_.variablePointersStorageBuffer = from.variablePointersStorageBuffer;
+  variable_pointers_.variablePointers = from.variablePointers;
+}
+
+void FeatureChain::take(const VkPhysicalDeviceVulkan12Features& from) {
+  storage8_.storageBuffer8BitAccess = from.storageBuffer8BitAccess;
+  storage8_.uniformAndStorageBuffer8BitAccess = from.uniformAndStorageBuffer8BitAccess;
+  storage8_.storagePushConstant8 = from.storagePushConstant8;
+  float16_int8_.shaderFloat16 = from.shaderFloat16;
+  float16_int8_.shaderInt8 = from.shaderInt8;
+  memory_model_.vulkanMemoryModel = from.vulkanMemoryModel;
+  memory_model_.vulkanMemoryModelDeviceScope = from.vulkanMemoryModelDeviceScope;
+}
+
+void FeatureChain::take(const VkPhysicalDeviceVulkan13Features& from) {
+  dot_product_.shaderIntegerDotProduct = from.shaderIntegerDotProduct;
+  subgroup_sizes_.subgroupSizeControl = from.subgroupSizeControl;
+  subgroup_sizes_.computeFullSubgroups = from.computeFullSubgroups;
+}
+
 void FeatureChain::read(DeviceCaps* caps) const {
   const VkPhysicalDeviceFeatures& f = base.features;
   caps->int16 = f.shaderInt16;

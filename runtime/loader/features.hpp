@@ -17,6 +17,8 @@ class FeatureChain {
   // only those that hold one of its features, which are then set.
   FeatureChain(std::uint32_t api_version, const std::set<std::string, std::less<>>& extensions,
                const DeviceCaps* wanted = nullptr);
+  // What a device was made with, for read().
+  explicit FeatureChain(const VkDeviceCreateInfo& made_with);
   FeatureChain(const FeatureChain&) = delete;
   FeatureChain& operator=(const FeatureChain&) = delete;
 
@@ -29,6 +31,9 @@ class FeatureChain {
 
  private:
   void write(const DeviceCaps& caps);
+  void take(const VkPhysicalDeviceVulkan11Features& from);
+  void take(const VkPhysicalDeviceVulkan12Features& from);
+  void take(const VkPhysicalDeviceVulkan13Features& from);
 
   std::vector<const char*> extensions_;
   VkPhysicalDevice16BitStorageFeatures storage16_{};

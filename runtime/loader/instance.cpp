@@ -167,29 +167,11 @@ Result<std::shared_ptr<Instance>> Instance::create(bool validation,
   }
   if (created != VK_SUCCESS) return vk_error("vkCreateInstance", created);
 
+  if (auto loaded = self->load(g.vkGetInstanceProcAddr, self->library_->name()); !loaded) {
+    return std::move(loaded).error();
+  }
   InstanceFunctions& f = self->f_;
   auto load = [&](const char* name) { return g.vkGetInstanceProcAddr(self->instance_, name); };
-  std::string missing;
-#define SPIRKILN_LOAD(fn)                       \
-  f.fn = reinterpret_cast<PFN_##fn>(load(#fn)); \
-  if (f.fn == nullptr) missing += " " #fn;
-  SPIRKILN_VK_INSTANCE(SPIRKILN_LOAD)
-#undef SPIRKILN_LOAD
-  if (!missing.empty()) {
-    return Error{ErrorCode::kNoVulkan, self->library_->name() + " lacks" + missing};
-  }
-  // The extension's names work on 1.0 devices of a 1.1 instance, the core names do not.
-  auto load2 = [&](const char* khr, const char* core) {
-    auto fn = load(khr);
-    return fn != nullptr ? fn : load(core);
-  };
-  f.vkGetPhysicalDeviceProperties2 = reinterpret_cast<PFN_vkGetPhysicalDeviceProperties2>(
-      load2("vkGetPhysicalDeviceProperties2KHR", "vkGetPhysicalDeviceProperties2"));
-  f.vkGetPhysicalDeviceFeatures2 = reinterpret_cast<PFN_vkGetPhysicalDeviceFeatures2>(
-      load2("vkGetPhysicalDeviceFeatures2KHR", "vkGetPhysicalDeviceFeatures2"));
-  f.vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR =
-      reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
-          load("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
   if (validation) {
     f.vkCreateDebugUtilsMessengerEXT = reinterpret_cast<PFN_vkCreateDebugUtilsMessengerEXT>(
         load("vkCreateDebugUtilsMessengerEXT"));
@@ -208,7 +190,50 @@ Result<std::shared_ptr<Instance>> Instance::create(bool validation,
   return self;
 }
 
+Status Instance::load(PFN_vkGetInstanceProcAddr entry, const std::string& origin) {
+  auto find = [&](const char* name) { return entry(instance_, name); };
+  std::string missing;
+#define SPIRKILN_LOAD(fn)                        \
+  f_.fn = reinterpret_cast<PFN_##fn>(find(#fn)); \
+  if (f_.fn == nullptr) missing += " " #fn;
+  SPIRKILN_VK_INSTANCE(SPIRKILN_LOAD)
+#undef SPIRKILN_LOAD
+  if (!missing.empty()) return Error{ErrorCode::kNoVulkan, origin + " lacks" + missing};
+  // The extension's names work on 1.0 devices of a 1.1 instance, the core names do not. Loaders may
+  // find core names in a 1.0 instance, too, where they must not be called.
+  auto find2 = [&](const char* khr, const char* core) {
+    auto fn = find(khr);
+    return fn != nullptr || api_version_ < VK_API_VERSION_1_1 ? fn : find(core);
+  };
+  f_.vkGetPhysicalDeviceProperties2 = reinterpret_cast<PFN_vkGetPhysicalDeviceProperties2>(
+      find2("vkGetPhysicalDeviceProperties2KHR", "vkGetPhysicalDeviceProperties2"));
+  f_.vkGetPhysicalDeviceFeatures2 = reinterpret_cast<PFN_vkGetPhysicalDeviceFeatures2>(
+      find2("vkGetPhysicalDeviceFeatures2KHR", "vkGetPhysicalDeviceFeatures2"));
+  f_.vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR =
+      reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(
+          find("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"));
+  return Ok{};
+}
+
+Result<std::shared_ptr<Instance>> Instance::adopt(VkInstance handle,
+                                                  PFN_vkGetInstanceProcAddr entry,
+                                                  std::uint32_t api_version) {
+  std::shared_ptr<Instance> self(new Instance());
+  self->is_foreign_ = true;
+  self->instance_ = handle;
+  self->sink_ = std::make_unique<MessageSink>();
+  self->api_version_ =
+      std::clamp<std::uint32_t>(VK_MAKE_API_VERSION(0, VK_API_VERSION_MAJOR(api_version),
+                                                    VK_API_VERSION_MINOR(api_version), 0),
+                                VK_API_VERSION_1_0, kNewestApi);
+  if (auto loaded = self->load(entry, "the given vkGetInstanceProcAddr"); !loaded) {
+    return std::move(loaded).error();
+  }
+  return self;
+}
+
 Instance::~Instance() {
+  if (is_foreign_) return;
   if (messenger_ != VK_NULL_HANDLE) {
     f_.vkDestroyDebugUtilsMessengerEXT(instance_, messenger_, nullptr);
   }

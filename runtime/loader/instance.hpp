@@ -22,6 +22,9 @@ class Instance {
   // Errors: kNoVulkan (no library, no layer where validation is asked for), kVulkan,
   // kInvalidArgument (a value of $SPIRKILN_VALIDATION).
   static Result<std::shared_ptr<Instance>> create(bool validation, const MessageCallback& message);
+  // One of the caller's, which stays the caller's. `api_version` as in its VkApplicationInfo.
+  static Result<std::shared_ptr<Instance>> adopt(VkInstance handle, PFN_vkGetInstanceProcAddr entry,
+                                                 std::uint32_t api_version);
   ~Instance();
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
@@ -33,11 +36,13 @@ class Instance {
   const InstanceFunctions& functions() const { return f_; }
   VkInstance handle() const { return instance_; }
   const MessageSink& sink() const { return *sink_; }
-  const std::string& library_name() const { return library_->name(); }
 
  private:
   Instance() = default;
-  std::shared_ptr<VulkanLibrary> library_;
+  // `origin` is what messages call where the functions come from.
+  Status load(PFN_vkGetInstanceProcAddr entry, const std::string& origin);
+  bool is_foreign_ = false;
+  std::shared_ptr<VulkanLibrary> library_;  // null for a foreign one
   std::unique_ptr<MessageSink> sink_;
   InstanceFunctions f_;
   VkInstance instance_ = VK_NULL_HANDLE;

@@ -47,7 +47,7 @@ std::uint32_t choose_memory_type(const VkPhysicalDeviceMemoryProperties& memory,
 }
 
 Result<Buffer> Buffer::create(const std::shared_ptr<Device::State>& device, std::uint64_t bytes,
-                              MemoryUse use) {
+                              MemoryUse use, VkBufferUsageFlags further_usage) {
   Buffer out;
   out.device_ = device;
   out.bytes_ = bytes;
@@ -62,7 +62,7 @@ Result<Buffer> Buffer::create(const std::shared_ptr<Device::State>& device, std:
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
   info.size = bytes;
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-               VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+               VK_BUFFER_USAGE_TRANSFER_DST_BIT | further_usage;
   info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
   VkResult r = made(f.vkCreateBuffer(device->device, &info, nullptr, &out.buffer_), &out.buffer_);
   if (r != VK_SUCCESS) return device->error("vkCreateBuffer" + size, r);

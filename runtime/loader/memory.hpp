@@ -32,7 +32,7 @@ class Buffer {
 
   // Errors: kOutOfMemory or kVulkan naming the call and the size.
   static Result<Buffer> create(const std::shared_ptr<Device::State>& device, std::uint64_t bytes,
-                               MemoryUse use);
+                               MemoryUse use, VkBufferUsageFlags further_usage = 0);
   void reset();
 
   VkBuffer handle() const { return buffer_; }

@@ -37,6 +37,7 @@ namespace spirkiln {
   X(vkDestroyDevice)                \
   X(vkGetDeviceQueue)               \
   X(vkDeviceWaitIdle)               \
+  X(vkQueueWaitIdle)                \
   X(vkQueueSubmit)                  \
   X(vkCreateFence)                  \
   X(vkDestroyFence)                 \

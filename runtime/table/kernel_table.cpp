@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public face of a Table.
-#include "spirkiln/kernel_table.hpp"
+#include "table/kernel_table.hpp"
 
 #include <utility>
 
-#include "table/table.hpp"
-
 namespace spirkiln {
-
-struct KernelTable::State {
-  Table table;
-};
 
 Result<KernelTable> KernelTable::open(const std::string& path) {
   KernelTable out;

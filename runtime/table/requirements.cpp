@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a blob needs against what a device has.
+#include "table/requirements.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -129,61 +131,87 @@ std::optional<std::string> missing_extension(std::string_view name, const Caps& 
 }  // namespace
 
 DeviceCaps only_used_features(const DeviceCaps& caps, const Table& table) {
-  DeviceCaps used = caps;
+  return only_used_features(caps, {&table, 1});
+}
+
+DeviceCaps only_used_features(const DeviceCaps& all, std::span<const Table> tables) {
+  DeviceCaps used = all;
   for (const CapabilityRule& rule : kCapabilities) {
     if (rule.member != nullptr) used.*rule.member = false;
   }
-  for (const table::BlobEntry& blob : table.blobs()) {
-    for (const std::uint32_t capability : table.capabilities_of(blob)) {
-      const CapabilityRule* rule = rule_of(capability);
-      if (rule != nullptr && rule->member != nullptr) used.*rule->member = caps.*rule->member;
+  for (const Table& table : tables) {
+    for (const table::BlobEntry& blob : table.blobs()) {
+      for (const std::uint32_t capability : table.capabilities_of(blob)) {
+        const CapabilityRule* rule = rule_of(capability);
+        if (rule != nullptr && rule->member != nullptr) used.*rule->member = all.*rule->member;
+      }
     }
   }
   // Vulkan 1.0 modules keep their storage buffers in the Uniform storage class, marked BufferBlock.
   // That needs storageBuffer16BitAccess and no more, but validation layers (1.3.239) do not look at
   // the mark and ask for the uniform feature.
-  used.uniform_storage16 = caps.uniform_storage16 && (used.storage16 || used.uniform_storage16);
-  used.uniform_storage8 = caps.uniform_storage8 && (used.storage8 || used.uniform_storage8);
+  used.uniform_storage16 = all.uniform_storage16 && (used.storage16 || used.uniform_storage16);
+  used.uniform_storage8 = all.uniform_storage8 && (used.storage8 || used.uniform_storage8);
   // No pipeline asks for subgroups of its own size.
   used.subgroup_size_control = used.full_subgroups = false;
   return used;
 }
 
+ModuleNeeds needs_of(const Table& table, const table::BlobEntry& blob) {
+  ModuleNeeds needs;
+  needs.vulkan_version = blob.vulkan_version;
+  needs.spirv_version = blob.spirv_version;
+  needs.capabilities = table.capabilities_of(blob);
+  for (const std::uint32_t e : table.extensions_of(blob)) {
+    needs.extensions.push_back(table.string(e));
+  }
+  needs.bindings = table.bindings_of(blob);
+  needs.push_bytes = blob.push_bytes;
+  needs.shared_bytes = blob.shared_bytes;
+  std::copy_n(blob.local_size, 3, needs.local_size.begin());
+  std::copy_n(blob.local_size_id, 3, needs.local_size_id.begin());
+  return needs;
+}
+
 std::optional<std::string> missing_requirement(const Table& table, const table::BlobEntry& blob,
                                                const DeviceCaps& caps) {
-  if (blob.vulkan_version > caps.api_version) {
-    return "Vulkan " + version_text(blob.vulkan_version) + " (the device has " +
+  return missing_requirement(needs_of(table, blob), caps);
+}
+
+std::optional<std::string> missing_requirement(const ModuleNeeds& needs, const DeviceCaps& caps) {
+  if (needs.vulkan_version > caps.api_version) {
+    return "Vulkan " + version_text(needs.vulkan_version) + " (the device has " +
            version_text(caps.api_version) + ")";
   }
-  if (blob.spirv_version > caps.spirv_version) {
-    return "SPIR-V " + spirv_text(blob.spirv_version) + " (the device takes " +
+  if (needs.spirv_version > caps.spirv_version) {
+    return "SPIR-V " + spirv_text(needs.spirv_version) + " (the device takes " +
            spirv_text(caps.spirv_version) + ")";
   }
-  for (const std::uint32_t capability : table.capabilities_of(blob)) {
+  for (const std::uint32_t capability : needs.capabilities) {
     if (auto m = missing_capability(capability, caps)) return m;
   }
-  for (const std::uint32_t extension : table.extensions_of(blob)) {
-    if (auto m = missing_extension(table.string(extension), caps)) return m;
+  for (const std::string_view extension : needs.extensions) {
+    if (auto m = missing_extension(extension, caps)) return m;
   }
-  if (auto m = too_many("bytes of push constants", blob.push_bytes, caps.max_push_bytes)) return m;
-  if (auto m = too_many("bytes of shared memory", blob.shared_bytes, caps.max_shared_bytes)) {
+  if (auto m = too_many("bytes of push constants", needs.push_bytes, caps.max_push_bytes)) return m;
+  if (auto m = too_many("bytes of shared memory", needs.shared_bytes, caps.max_shared_bytes)) {
     return m;
   }
   // Local sizes that are specialization constants are chosen for the device; fixed ones must fit.
   std::uint64_t invocations = 1;
   for (int i = 0; i < 3; ++i) {
-    if (blob.local_size_id[i] != table::kNone) continue;
-    invocations *= blob.local_size[i];
+    if (needs.local_size_id[i] != table::kNone) continue;
+    invocations *= needs.local_size[i];
     static constexpr const char* kAxis[3] = {"x", "y", "z"};
     if (auto m = too_many((std::string("invocations along ") + kAxis[i]).c_str(),
-                          blob.local_size[i], caps.max_group_size[i])) {
+                          needs.local_size[i], caps.max_group_size[i])) {
       return m;
     }
   }
   if (auto m = too_many("invocations in a workgroup", invocations, caps.max_invocations)) return m;
   std::array<std::uint32_t, 4> count{};
   std::uint32_t sets = 0;
-  for (const table::BindingEntry& b : table.bindings_of(blob)) {
+  for (const table::BindingEntry& b : needs.bindings) {
     ++count[static_cast<std::size_t>(b.kind)];
     sets = std::max<std::uint32_t>(sets, b.set + 1u);
   }

@@ -35,6 +35,7 @@ class SPIRKILN_API KernelTable {
   Result<std::span<const std::uint32_t>> words(std::string_view variant) const;
 
   struct SPIRKILN_HIDDEN State;
+  const std::shared_ptr<const State>& state() const { return state_; }
 
  private:
   std::shared_ptr<const State> state_;
