@@ -133,21 +133,21 @@ struct Constant {
 
 struct KernelOptions {
   // Invocations of a workgroup: at most one of the two. Neither: the module's own.
-  Extent local_size;
+  Extent local_size{};
   // Good for so many invocations in all (optimal_local_size()).
-  Extent optimal_for;
-  std::vector<Constant> constants;
+  Extent optimal_for{};
+  std::vector<Constant> constants{};
   std::string name = "kernel";  // what messages call words; kernels of a table have their own
 };
 
 // What of a table is asked for.
 struct KernelRequest {
-  std::string kernel;
+  std::string kernel{};
   // Acceptable forms ("fp16s", ...: variant_names()), best first. None: all on buffers, in the
   // table's own order. Forms on images run when they are named.
-  std::vector<std::string> forms;
+  std::vector<std::string> forms{};
   // Axes of the kernel's own that must have this value; the others have their defaults.
-  std::vector<std::pair<std::string, std::string>> axes;
+  std::vector<std::pair<std::string, std::string>> axes{};
 };
 
 enum class ResourceKind {
@@ -230,11 +230,11 @@ struct Binding {
 struct Dispatch {
   // One for each of the kernel's bindings. Further ones are taken and left unused: an optimiser may
   // have removed a binding that the source has.
-  std::vector<Binding> bindings;
-  std::span<const std::byte> push;  // copied; exactly Kernel::push_bytes()
+  std::vector<Binding> bindings{};
+  std::span<const std::byte> push{};  // copied; exactly Kernel::push_bytes()
   // One of the two: workgroups, or invocations, which are rounded up to whole workgroups.
-  Extent groups;
-  Extent invocations;
+  Extent groups{};
+  Extent invocations{};
 };
 
 // Dispatches in order. Each sees what those before it wrote: barriers stand where one touches bytes
@@ -247,7 +247,8 @@ class SPIRKILN_API Sequence {
   // that do not fit the kernel, or once the sequence has been run or recorded; kUnsupported beyond
   // the device's limits. The sequence is as before then.
   Status add(const Kernel& kernel, const Dispatch& dispatch);
-  // Submits and waits. May be repeated. Errors: kInvalidArgument without a dispatch; kVulkan.
+  // Submits and waits. May be repeated. Errors: kInvalidArgument without a dispatch; kVulkan, and
+  // where it was the wait that failed, the work may have been done.
   Status run();
   std::uint32_t dispatches() const;
   // Known once it has been run or recorded.

@@ -129,14 +129,10 @@ TEST_CASE("kernels in the application's command buffer, on its buffers", "[exter
     const auto to = must(compute::wrap(device, b.buffer, 8000));
     const auto between = must(compute::Buffer::create(device, 4000));
     auto sequence = must(compute::Sequence::create(device));
-    must(sequence.add(kernel, {.bindings = {{0, from}, {1, between}},
-                               .push = {},
-                               .groups = {},
-                               .invocations = {1000, 1, 1}}));
+    must(
+        sequence.add(kernel, {.bindings = {{0, from}, {1, between}}, .invocations = {1000, 1, 1}}));
     must(
         sequence.add(kernel, {.bindings = {{0, between}, {1, compute::BufferRange(to, 4096, 2000)}},
-                              .push = {},
-                              .groups = {},
                               .invocations = {500, 1, 1}}));
     run_twice(*own, [&](VkCommandBuffer c) { must(compute::record(sequence, c)); });
     CHECK(sequence.barriers() == 1);
@@ -174,9 +170,7 @@ TEST_CASE("the library's own submissions on the application's queue", "[external
     const auto values = small_numbers(1000);
     const auto a = buffer_with(device, values);
     const auto b = must(compute::Buffer::create(device, 4000));
-    must(compute::run(
-        kernel,
-        {.bindings = {{0, a}, {1, b}}, .push = {}, .groups = {}, .invocations = {1000, 1, 1}}));
+    must(compute::run(kernel, {.bindings = {{0, a}, {1, b}}, .invocations = {1000, 1, 1}}));
     std::vector<float> expected;
     for (const float v : values) expected.push_back(v * 2 + 1);
     CHECK(contents<float>(b) == expected);
@@ -202,11 +196,10 @@ TEST_CASE("only what the device was made with is used", "[external]") {
     const Device device = must(open_external_device(own->external()));
     CHECK(device.info().storage16 == row.wish.storage16);
     CHECK(device.info().float16 == row.wish.float16);
-    const Kernel best =
-        must(Kernel::create(device, table, {.kernel = "affine", .forms = {}, .axes = {}}));
+    const Kernel best = must(Kernel::create(device, table, {.kernel = "affine"}));
     CHECK(best.form() == row.best);
     const auto not_enabled =
-        Kernel::create(device, table, {.kernel = "affine", .forms = {row.refused}, .axes = {}});
+        Kernel::create(device, table, {.kernel = "affine", .forms = {row.refused}});
     REQUIRE_FALSE(not_enabled);
     CHECK(not_enabled.error().code == ErrorCode::kNoVariant);
     CHECK_THAT(not_enabled.error().message, ContainsSubstring(row.reason));

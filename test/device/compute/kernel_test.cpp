@@ -52,9 +52,7 @@ void check_123(const std::vector<std::uint32_t>& words, const std::string& form,
   const Kernel kernel = must(Kernel::create(*device(), words, options));
   const auto a = buffer_with(*device(), stored);
   const auto b = must(compute::Buffer::create(*device(), stored.size()));
-  must(compute::run(
-      kernel,
-      {.bindings = {{0, a}, {1, b}}, .push = {}, .groups = {}, .invocations = {kVectors, 1, 1}}));
+  must(compute::run(kernel, {.bindings = {{0, a}, {1, b}}, .invocations = {kVectors, 1, 1}}));
   const auto results = must(compute::from_storage(contents<std::byte>(b), form));
   std::vector<float> expected;
   for (const float v : values) expected.push_back(v + 123);
@@ -193,8 +191,7 @@ void main() {
       const Push push{k.pushed, 10};
       must(compute::run(kernel, {.bindings = {{0, a}, {1, b, 2}, {0, u, 2}},
                                  .push = bytes_of(push),
-                                 .groups = kernel.groups_for({300, 1, 1}),
-                                 .invocations = {}}));
+                                 .groups = kernel.groups_for({300, 1, 1})}));
       std::vector<float> expected = before;
       for (std::size_t i = 0; i < k.count; ++i) {
         const float v = values[i] * k.factor * 0.5f + 10;
@@ -210,7 +207,7 @@ TEST_CASE("a table's kernel in every form, on buffers and images", "[table]") {
   std::set<std::string> ran;
   for (const std::string& form : variant_names()) {
     const Kernel kernel =
-        must(Kernel::create(*device(), table(), {.kernel = "affine", .forms = {form}, .axes = {}},
+        must(Kernel::create(*device(), table(), {.kernel = "affine", .forms = {form}},
                             {.local_size = {8, 4, 1}, .constants = {{"scale", 2.0f}, {"add", 3}}}));
     INFO(kernel.name());
     CHECK(kernel.form() == form);
@@ -254,28 +251,24 @@ TEST_CASE("a table's kernel in every form, on buffers and images", "[table]") {
 TEST_CASE("what a table is asked for", "[table]") {
   const KernelTable t = table();
   // The best first: what the manifest's default order says.
-  CHECK(must(Kernel::create(*device(), t, {.kernel = "affine", .forms = {}, .axes = {}})).form() ==
-        "fp16s");
-  CHECK(must(Kernel::create(*device(), t,
-                            {.kernel = "affine", .forms = {"fp16pa", "fp32"}, .axes = {}}))
+  CHECK(must(Kernel::create(*device(), t, {.kernel = "affine"})).form() == "fp16s");
+  CHECK(must(Kernel::create(*device(), t, {.kernel = "affine", .forms = {"fp16pa", "fp32"}}))
             .form() == "fp16pa");
-  const Kernel chosen = must(Kernel::create(
-      *device(), t, {.kernel = "affine", .forms = {}, .axes = {}}, {.optimal_for = {4, 300, 1}}));
+  const Kernel chosen =
+      must(Kernel::create(*device(), t, {.kernel = "affine"}, {.optimal_for = {4, 300, 1}}));
   CHECK(chosen.local_size() == Extent{4, 16, 1});
 
-  const auto none = Kernel::create(*device(), t, {.kernel = "affin", .forms = {}, .axes = {}});
+  const auto none = Kernel::create(*device(), t, {.kernel = "affin"});
   REQUIRE_FALSE(none);
   CHECK(none.error().code == ErrorCode::kNoVariant);
-  const auto form =
-      Kernel::create(*device(), t, {.kernel = "affine", .forms = {"fp8"}, .axes = {}});
+  const auto form = Kernel::create(*device(), t, {.kernel = "affine", .forms = {"fp8"}});
   REQUIRE_FALSE(form);
   CHECK_THAT(form.error().message, ContainsSubstring("'fp8'") && ContainsSubstring("fp16sa"));
-  const auto axis =
-      Kernel::create(*device(), t, {.kernel = "affine", .forms = {}, .axes = {{"TILE", "1"}}});
+  const auto axis = Kernel::create(*device(), t, {.kernel = "affine", .axes = {{"TILE", "1"}}});
   REQUIRE_FALSE(axis);
   CHECK_THAT(axis.error().message, ContainsSubstring("has no axis TILE"));
-  const auto constant = Kernel::create(*device(), t, {.kernel = "affine", .forms = {}, .axes = {}},
-                                       {.constants = {{"scal", 2.0f}}});
+  const auto constant =
+      Kernel::create(*device(), t, {.kernel = "affine"}, {.constants = {{"scal", 2.0f}}});
   REQUIRE_FALSE(constant);
   CHECK_THAT(constant.error().message, ContainsSubstring("'scal'") &&
                                            ContainsSubstring("scale (id 0, float)") &&
@@ -321,10 +314,7 @@ void main() {
   for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * 2);
   must(picture.write(std::as_bytes(std::span(pixels))));
   must(compute::run(must(Kernel::create(*device(), words, {})),
-                    {.bindings = {{0, picture}, {1, result}},
-                     .push = {},
-                     .groups = {6, 5, 4},
-                     .invocations = {}}));
+                    {.bindings = {{0, picture}, {1, result}}, .groups = {6, 5, 4}}));
   std::vector<float> got(pixels.size());
   must(result.read(std::as_writable_bytes(std::span(got))));
   for (std::size_t i = 0; i < got.size(); ++i) {

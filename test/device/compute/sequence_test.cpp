@@ -122,12 +122,8 @@ void main() {
   must(a.write(std::as_bytes(std::span(values))));
   auto sequence = must(Sequence::create(*device()));
   for (int i = 0; i < 2; ++i) {
-    must(sequence.add(
-        kernel,
-        {.bindings = {{0, a}, {1, b}}, .push = {}, .groups = {}, .invocations = {40, 8, 1}}));
-    must(sequence.add(
-        kernel,
-        {.bindings = {{0, b}, {1, a}}, .push = {}, .groups = {}, .invocations = {40, 8, 1}}));
+    must(sequence.add(kernel, {.bindings = {{0, a}, {1, b}}, .invocations = {40, 8, 1}}));
+    must(sequence.add(kernel, {.bindings = {{0, b}, {1, a}}, .invocations = {40, 8, 1}}));
   }
   must(sequence.run());
   CHECK(sequence.barriers() == 3);
@@ -213,8 +209,7 @@ void main() { imageStore(b, ivec2(0), texelFetch(a, ivec3(0), 0)); }
   const auto half =
       must(compute::Image::create(*device(), {2, {2, 2, 1}, compute::ImageFormat::kRgba16f}));
   const auto with = [&](const compute::Image& a, const compute::Image& b) {
-    return compute::run(
-        kernel, {.bindings = {{0, a}, {1, b}}, .push = {}, .groups = {1, 1, 1}, .invocations = {}});
+    return compute::run(kernel, {.bindings = {{0, a}, {1, b}}, .groups = {1, 1, 1}});
   };
   CHECK_THAT(refused(with(flat, half)).message,
              ContainsSubstring("an image of 2 dimensions, the kernel declares 3"));
