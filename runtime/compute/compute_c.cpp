@@ -426,6 +426,7 @@ spirkiln_status spirkiln_device_from_vulkan(const spirkiln_external_device* exte
                 };
                 e.lock_queue = hook(all->lock_queue);
                 e.unlock_queue = hook(all->unlock_queue);
+                e.no_cache = all->no_cache != 0;
                 e.message = callback(all->message, all->message_user);
                 return spirkiln::open_external_device(e);
               }),

@@ -7,6 +7,7 @@
 #include "graph/pipelines.hpp"
 #include "loader/backends.hpp"
 #include "loader/choose.hpp"
+#include "loader/environment.hpp"
 #include "loader/features.hpp"
 #include "loader/guard.hpp"
 #include "spirkiln/vulkan.hpp"
@@ -53,6 +54,8 @@ void keep_enabled(const VkDeviceCreateInfo& made_with, DeviceCaps* caps) {
 
 Result<Device> open(const ExternalDevice& e) {
   if (auto s = check(e); !s) return std::move(s).error();
+  const auto no_cache = environment_switch("SPIRKILN_NO_CACHE");
+  if (!no_cache) return no_cache.error();
   auto instance = Instance::adopt(e.instance, e.get_instance_proc_addr, e.api_version);
   if (!instance) return std::move(instance).error();
   const InstanceFunctions& fi = (*instance)->functions();
@@ -87,6 +90,7 @@ Result<Device> open(const ExternalDevice& e) {
   state->timestamp_ns = properties.limits.timestampPeriod;
   if (state->info.type != "cpu") state->submission_ms = 500;
   fi.vkGetPhysicalDeviceMemoryProperties(e.physical, &state->memory);
+  if (!*no_cache && !e.no_cache) state->cache_folder = cache_folder();
   state->device = e.device;
   if (auto s = state->load(e.queue_index); !s) return std::move(s).error();
   return Device::State::wrap(std::move(state));

@@ -3,6 +3,7 @@
 // damaged on purpose.
 #pragma once
 
+#include "table/module_reader.hpp"
 #include "table/select.hpp"
 
 namespace spirkiln::test {
@@ -32,6 +33,7 @@ inline void use_table(const Table& t) {
       for (const auto& x : t.extensions_of(b)) sum += t.string(x).size();
       if (auto words = t.words(v.blob)) {
         for (const std::uint32_t w : *words) sum += w;
+        if (auto module = read_module(*words)) sum += module->bindings.size();
       }
       volatile std::uint64_t keep = sum;
       (void)keep;

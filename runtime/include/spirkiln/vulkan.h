@@ -27,6 +27,7 @@ typedef struct spirkiln_external_device {
   void (*lock_queue)(void* user); /* both may be NULL */
   void (*unlock_queue)(void* user);
   void* lock_user;
+  int no_cache; /* not 0: nothing is kept between processes; also $SPIRKILN_NO_CACHE=1 */
   spirkiln_message_fn message; /* may be NULL */
   void* message_user;
 } spirkiln_external_device;

@@ -32,6 +32,7 @@ struct ExternalDevice {
   // memory, the making of an image), on the thread that does it. May both be empty where the caller
   // does not use the queue from another thread at the same time.
   std::function<void()> lock_queue, unlock_queue;
+  bool no_cache = false;  // as in DeviceOptions
   MessageCallback message;
 };
 

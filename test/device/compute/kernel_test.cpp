@@ -343,3 +343,17 @@ TEST_CASE("memory of each kind is written and read", "[buffers]") {
   REQUIRE_FALSE(none);
   CHECK(none.error().code == ErrorCode::kInvalidArgument);
 }
+
+TEST_CASE("optimal local sizes are what the rule says", "[words]") {
+  struct Row {
+    Extent invocations, size;
+  };
+  for (const Row& row :
+       {Row{{1, 1, 1}, {1, 1, 1}}, Row{{1000, 1, 1}, {64, 1, 1}}, Row{{3, 1000, 1}, {4, 16, 1}},
+        Row{{5, 2, 100}, {8, 2, 4}}, Row{{1u << 17, 1, 1}, {64, 1, 1}}}) {
+    CHECK(compute::optimal_local_size(*device(), row.invocations) == row.size);
+  }
+  // Of the largest jobs, on every device: 256, or what it allows.
+  const Extent large = compute::optimal_local_size(*device(), {1u << 31, 1u << 31, 1u << 31});
+  CHECK((large.x >= 128 && large.x <= 256 && large.y == 1 && large.z == 1));
+}
