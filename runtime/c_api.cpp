@@ -6,18 +6,12 @@
 #include "loader/guard.hpp"
 
 struct spirkiln_model {
-  static constexpr std::uint32_t kTag = 0x53504b4d;
-  std::uint32_t tag;
   spirkiln::Model model;
 };
 struct spirkiln_graph {
-  static constexpr std::uint32_t kTag = 0x53504b47;
-  std::uint32_t tag;
   spirkiln::Graph graph;
 };
 struct spirkiln_outputs {
-  static constexpr std::uint32_t kTag = 0x53504b4f;
-  std::uint32_t tag;
   std::vector<spirkiln::TensorF32> tensors;
 };
 
@@ -46,20 +40,6 @@ void put_info(const spirkiln::DeviceInfo& from, spirkiln_device_info* to) {
 }
 
 }  // namespace
-
-Result<spirkiln::DeviceOptions> spirkiln::c::device_options(const spirkiln_device_options* options,
-                                                            const char* function) {
-  const auto all = read_options(options, SPIRKILN_DEVICE_OPTIONS_INIT,
-                                offsetof(spirkiln_device_options, backend), function);
-  if (!all) return all.error();
-  spirkiln::DeviceOptions o;
-  if (all->index >= 0) o.index = static_cast<uint32_t>(all->index);
-  o.name = text_or_empty(all->name);
-  o.backend = text_or_empty(all->backend);
-  o.validation = all->validation != 0;
-  o.message = callback(all->message, all->message_user);
-  return o;
-}
 
 const char* spirkiln_version(void) { return SPIRKILN_VERSION; }
 
@@ -150,18 +130,12 @@ spirkiln_status spirkiln_graph_create(spirkiln_device* device, spirkiln_model* m
   clear(graph);
   if (graph == nullptr) return fail("spirkiln_graph_create: graph is NULL", text);
   if (!valid(device) || !valid(model)) {
-    return fail("spirkiln_graph_create: device or model is NULL or of another kind", text);
+    return fail("spirkiln_graph_create: device or model is NULL, of another kind or closed", text);
   }
   return give(spirkiln::guarded([&]() -> Result<spirkiln::Graph> {
-                const auto all =
-                    read_options(options, SPIRKILN_GRAPH_OPTIONS_INIT,
-                                 sizeof(spirkiln_graph_options), "spirkiln_graph_create");
-                if (!all) return all.error();
-                spirkiln::GraphOptions o;
-                o.variant = text_or_empty(all->variant);
-                if (all->max_plans != 0) o.max_plans = all->max_plans;
-                o.threads = all->threads;
-                return spirkiln::Graph::create(device->device, model->model, o);
+                const auto o = graph_options(options, "spirkiln_graph_create");
+                if (!o) return o.error();
+                return spirkiln::Graph::create(device->device, model->model, *o);
               }),
               graph, text);
 }
@@ -172,7 +146,7 @@ spirkiln_status spirkiln_graph_prepare(spirkiln_graph* graph, uint32_t n, uint32
                                        char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   if (!valid(graph)) {
-    return fail("spirkiln_graph_prepare: graph is NULL or of another kind", text);
+    return fail("spirkiln_graph_prepare: graph is NULL, of another kind or closed", text);
   }
   const auto status = graph->graph.prepare(n, h, w);
   return status ? SPIRKILN_OK : fail(status.error(), text);
@@ -190,7 +164,7 @@ spirkiln_status spirkiln_graph_run(spirkiln_graph* graph, uint32_t n, uint32_t h
   clear(outputs);
   if (outputs == nullptr) return fail("spirkiln_graph_run: outputs is NULL", text);
   if (!valid(graph) || (pixels == nullptr && size > 0)) {
-    return fail("spirkiln_graph_run: graph or pixels is NULL, or graph of another kind", text);
+    return fail("spirkiln_graph_run: graph or pixels is NULL, or graph is of another kind or closed", text);
   }
   spirkiln::RunTimings t;
   const spirkiln_status status =

@@ -6,18 +6,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "spirkiln/spirkiln.h"
 #include "spirkiln/spirkiln.hpp"
 
-// Each handle begins with a tag of its kind, so that one of another kind is refused.
 struct spirkiln_device {
-  static constexpr std::uint32_t kTag = 0x53504b44;
-  std::uint32_t tag;
   spirkiln::Device device;
 };
 
@@ -60,26 +59,69 @@ inline spirkiln_status finish(const Status& status, const ErrorText& out) {
   return status ? SPIRKILN_OK : fail(status.error(), out);
 }
 
-// Moves the value into a new handle.
-template <typename Handle, typename T>
-spirkiln_status give(Result<T> result, Handle** handle, const ErrorText& out) {
-  if (!result) return fail(result.error(), out);
-  *handle = new (std::nothrow) Handle{Handle::kTag, *std::move(result)};
-  if (*handle != nullptr) return SPIRKILN_OK;
-  return fail(Error{ErrorCode::kOutOfMemory, "the host has no memory left"}, out);
-}
+// The handles of one kind that are open. A pointer is looked up before anybody follows it, so that
+// one of another kind or one that was closed is refused. (Not where a new handle of the same kind
+// has the closed one's address by then.)
+template <typename Handle>
+class Open {
+ public:
+  static bool has(const Handle* handle) {
+    const std::lock_guard lock(state().mutex);
+    return state().handles.contains(handle);
+  }
+  // Null, and nothing is left behind, where there is no memory.
+  static Handle* add(Handle* handle) noexcept {
+    if (handle == nullptr) return nullptr;
+    try {
+      const std::lock_guard lock(state().mutex);
+      state().handles.insert(handle);
+      return handle;
+    } catch (...) {
+      delete handle;
+      return nullptr;
+    }
+  }
+  static void close(Handle* handle) {
+    {
+      const std::lock_guard lock(state().mutex);
+      if (state().handles.erase(handle) == 0) return;
+    }
+    delete handle;
+  }
+
+ private:
+  struct State {
+    std::mutex mutex;
+    std::unordered_set<const Handle*> handles;
+  };
+  // Never destroyed: handles may be closed as late as a process likes.
+  static State& state() {
+    static State* const state = new State;
+    return *state;
+  }
+};
 
 template <typename Handle>
 bool valid(const Handle* handle) {
-  if (handle == nullptr) return false;
-  std::uint32_t tag;
-  std::memcpy(&tag, handle, sizeof tag);
-  return tag == Handle::kTag;
+  return handle != nullptr && Open<Handle>::has(handle);
 }
 
 template <typename Handle>
 void close(Handle* handle) {
-  if (valid(handle)) delete handle;
+  Open<Handle>::close(handle);
+}
+
+// Moves the values into a new handle.
+template <typename Handle, typename... Values>
+spirkiln_status make_handle(Handle** handle, const ErrorText& out, Values&&... values) {
+  *handle = Open<Handle>::add(new (std::nothrow) Handle{std::forward<Values>(values)...});
+  if (*handle != nullptr) return SPIRKILN_OK;
+  return fail(Error{ErrorCode::kOutOfMemory, "the host has no memory left"}, out);
+}
+
+template <typename Handle, typename T>
+spirkiln_status give(Result<T> result, Handle** handle, const ErrorText& out) {
+  return result ? make_handle(handle, out, *std::move(result)) : fail(result.error(), out);
 }
 
 // The options as this library knows them; what a caller of an older header lacks keeps its default.
@@ -111,7 +153,29 @@ inline MessageCallback callback(spirkiln_message_fn call, void* user) {
   };
 }
 
-// What both ways to open a device take. Errors: kInvalidArgument.
-Result<DeviceOptions> device_options(const spirkiln_device_options* options, const char* function);
+inline Result<DeviceOptions> device_options(const spirkiln_device_options* options,
+                                            const char* function) {
+  const auto all = read_options(options, SPIRKILN_DEVICE_OPTIONS_INIT,
+                                offsetof(spirkiln_device_options, backend), function);
+  if (!all) return all.error();
+  DeviceOptions o;
+  if (all->index >= 0) o.index = static_cast<std::uint32_t>(all->index);
+  o.name = text_or_empty(all->name);
+  o.backend = text_or_empty(all->backend);
+  o.validation = all->validation != 0;
+  o.message = callback(all->message, all->message_user);
+  return o;
+}
+
+inline Result<GraphOptions> graph_options(const spirkiln_graph_options* options,
+                                          const char* function) {
+  const auto all = read_options(options, SPIRKILN_GRAPH_OPTIONS_INIT, sizeof *options, function);
+  if (!all) return all.error();
+  GraphOptions o;
+  o.variant = text_or_empty(all->variant);
+  if (all->max_plans != 0) o.max_plans = all->max_plans;
+  o.threads = all->threads;
+  return o;
+}
 
 }  // namespace spirkiln::c

@@ -9,28 +9,18 @@
 #include "spirkiln/vulkan.hpp"
 
 struct spirkiln_kernel_table {
-  static constexpr std::uint32_t kTag = 0x53504b54;
-  std::uint32_t tag;
   spirkiln::KernelTable table;
 };
 struct spirkiln_kernel {
-  static constexpr std::uint32_t kTag = 0x53504b4b;
-  std::uint32_t tag;
   spirkiln::compute::Kernel kernel;
 };
 struct spirkiln_buffer {
-  static constexpr std::uint32_t kTag = 0x53504b42;
-  std::uint32_t tag;
   spirkiln::compute::Buffer buffer;
 };
 struct spirkiln_image {
-  static constexpr std::uint32_t kTag = 0x53504b49;
-  std::uint32_t tag;
   spirkiln::compute::Image image;
 };
 struct spirkiln_sequence {
-  static constexpr std::uint32_t kTag = 0x53504b53;
-  std::uint32_t tag;
   spirkiln::compute::Sequence sequence;
 };
 
@@ -187,7 +177,7 @@ spirkiln_status spirkiln_compute_device_open(const spirkiln_device_options* opti
                 for (uint32_t i = 0; i < table_count; ++i) {
                   if (!valid(tables[i])) {
                     return wrong("spirkiln_compute_device_open: table " + std::to_string(i) +
-                                 " is NULL or of another kind");
+                                 " is NULL, of another kind or closed");
                   }
                   list.push_back(tables[i]->table);
                 }
@@ -202,7 +192,7 @@ spirkiln_status spirkiln_buffer_create(spirkiln_device* device, uint64_t bytes,
   const ErrorText text{error, error_bytes};
   clear(buffer);
   if (buffer == nullptr || !valid(device)) {
-    return fail("spirkiln_buffer_create: buffer is NULL, or device is NULL or of another kind",
+    return fail("spirkiln_buffer_create: buffer is NULL, or device is NULL, of another kind or closed",
                 text);
   }
   return give(compute::Buffer::create(device->device, bytes, static_cast<compute::Memory>(memory)),
@@ -219,7 +209,7 @@ spirkiln_status spirkiln_buffer_write(spirkiln_buffer* buffer, uint64_t offset, 
                                       size_t size, char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   if (!valid(buffer) || (bytes == nullptr && size > 0)) {
-    return fail("spirkiln_buffer_write: bytes is NULL, or buffer is NULL or of another kind", text);
+    return fail("spirkiln_buffer_write: bytes is NULL, or buffer is NULL, of another kind or closed", text);
   }
   return finish(buffer->buffer.write({static_cast<const std::byte*>(bytes), size}, offset), text);
 }
@@ -228,7 +218,7 @@ spirkiln_status spirkiln_buffer_read(const spirkiln_buffer* buffer, uint64_t off
                                      size_t size, char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   if (!valid(buffer) || (bytes == nullptr && size > 0)) {
-    return fail("spirkiln_buffer_read: bytes is NULL, or buffer is NULL or of another kind", text);
+    return fail("spirkiln_buffer_read: bytes is NULL, or buffer is NULL, of another kind or closed", text);
   }
   return finish(buffer->buffer.read({static_cast<std::byte*>(bytes), size}, offset), text);
 }
@@ -239,7 +229,7 @@ spirkiln_status spirkiln_image_create(spirkiln_device* device, const spirkiln_im
   clear(image);
   if (image == nullptr || shape == nullptr || !valid(device)) {
     return fail(
-        "spirkiln_image_create: image or shape is NULL, or device is NULL or of another kind",
+        "spirkiln_image_create: image or shape is NULL, or device is NULL, of another kind or closed",
         text);
   }
   return give(compute::Image::create(device->device, shape_of(*shape)), image, text);
@@ -255,7 +245,7 @@ spirkiln_status spirkiln_image_write(spirkiln_image* image, const void* texels, 
                                      char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   if (!valid(image) || (texels == nullptr && size > 0)) {
-    return fail("spirkiln_image_write: texels is NULL, or image is NULL or of another kind", text);
+    return fail("spirkiln_image_write: texels is NULL, or image is NULL, of another kind or closed", text);
   }
   return finish(image->image.write({static_cast<const std::byte*>(texels), size}), text);
 }
@@ -264,7 +254,7 @@ spirkiln_status spirkiln_image_read(const spirkiln_image* image, void* texels, s
                                     char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   if (!valid(image) || (texels == nullptr && size > 0)) {
-    return fail("spirkiln_image_read: texels is NULL, or image is NULL or of another kind", text);
+    return fail("spirkiln_image_read: texels is NULL, or image is NULL, of another kind or closed", text);
   }
   return finish(image->image.read({static_cast<std::byte*>(texels), size}), text);
 }
@@ -302,7 +292,7 @@ spirkiln_status spirkiln_kernel_from_words(spirkiln_device* device, const uint32
   clear(kernel);
   if (kernel == nullptr || (words == nullptr && word_count > 0) || !valid(device)) {
     return fail(
-        "spirkiln_kernel_from_words: kernel or words is NULL, or device is NULL or of another kind",
+        "spirkiln_kernel_from_words: kernel or words is NULL, or device is NULL, of another kind or closed",
         text);
   }
   return give(guarded([&]() -> Result<compute::Kernel> {
@@ -353,7 +343,7 @@ spirkiln_status spirkiln_kernel_get_binding(const spirkiln_kernel* kernel, uint3
 spirkiln_status spirkiln_kernel_run(spirkiln_kernel* kernel, const spirkiln_dispatch* dispatch,
                                     char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
-  if (!valid(kernel)) return fail("spirkiln_kernel_run: kernel is NULL or of another kind", text);
+  if (!valid(kernel)) return fail("spirkiln_kernel_run: kernel is NULL, of another kind or closed", text);
   return finish(guarded([&]() -> Status {
                   const auto d = dispatch_of(dispatch, "spirkiln_kernel_run");
                   if (!d) return d.error();
@@ -367,7 +357,7 @@ spirkiln_status spirkiln_sequence_create(spirkiln_device* device, spirkiln_seque
   const ErrorText text{error, error_bytes};
   clear(sequence);
   if (sequence == nullptr || !valid(device)) {
-    return fail("spirkiln_sequence_create: sequence is NULL, or device is NULL or of another kind",
+    return fail("spirkiln_sequence_create: sequence is NULL, or device is NULL, of another kind or closed",
                 text);
   }
   return give(compute::Sequence::create(device->device), sequence, text);
@@ -380,7 +370,7 @@ spirkiln_status spirkiln_sequence_add(spirkiln_sequence* sequence, spirkiln_kern
                                       size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   if (!valid(sequence) || !valid(kernel)) {
-    return fail("spirkiln_sequence_add: sequence or kernel is NULL or of another kind", text);
+    return fail("spirkiln_sequence_add: sequence or kernel is NULL, of another kind or closed", text);
   }
   return finish(guarded([&]() -> Status {
                   const auto d = dispatch_of(dispatch, "spirkiln_sequence_add");
@@ -394,7 +384,7 @@ spirkiln_status spirkiln_sequence_run(spirkiln_sequence* sequence, char* error,
                                       size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   if (!valid(sequence)) {
-    return fail("spirkiln_sequence_run: sequence is NULL or of another kind", text);
+    return fail("spirkiln_sequence_run: sequence is NULL, of another kind or closed", text);
   }
   return finish(sequence->sequence.run(), text);
 }
@@ -438,7 +428,7 @@ spirkiln_status spirkiln_buffer_wrap(spirkiln_device* device, VkBuffer buffer, u
   const ErrorText text{error, error_bytes};
   clear(wrapped);
   if (wrapped == nullptr || !valid(device)) {
-    return fail("spirkiln_buffer_wrap: wrapped is NULL, or device is NULL or of another kind",
+    return fail("spirkiln_buffer_wrap: wrapped is NULL, or device is NULL, of another kind or closed",
                 text);
   }
   return give(compute::wrap(device->device, buffer, bytes), wrapped, text);
@@ -451,7 +441,7 @@ spirkiln_status spirkiln_image_wrap(spirkiln_device* device, VkImage image, VkIm
   clear(wrapped);
   if (wrapped == nullptr || shape == nullptr || !valid(device)) {
     return fail(
-        "spirkiln_image_wrap: wrapped or shape is NULL, or device is NULL or of another kind",
+        "spirkiln_image_wrap: wrapped or shape is NULL, or device is NULL, of another kind or closed",
         text);
   }
   return give(compute::wrap(device->device, image, view, shape_of(*shape)), wrapped, text);
@@ -461,7 +451,7 @@ spirkiln_status spirkiln_sequence_record(spirkiln_sequence* sequence, VkCommandB
                                          char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   if (!valid(sequence)) {
-    return fail("spirkiln_sequence_record: sequence is NULL or of another kind", text);
+    return fail("spirkiln_sequence_record: sequence is NULL, of another kind or closed", text);
   }
   return finish(compute::record(sequence->sequence, commands), text);
 }

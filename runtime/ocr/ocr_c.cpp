@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The C interface over the C++ one.
-#include <algorithm>
+#include <cmath>
 #include <cstring>
-#include <new>
+#include <string>
 
+#include "c_handles.hpp"
 #include "ocr/guard.hpp"
 #include "ocr/page_c.hpp"
 #include "spirkiln/ocr.h"
@@ -16,45 +17,64 @@ struct spirkiln_ocr_reader {
 
 namespace {
 
+using namespace spirkiln::c;
 using spirkiln::Error;
 using spirkiln::ErrorCode;
 using spirkiln::Result;
 
-struct ErrorText {
-  char* text;
-  std::size_t bytes;
+struct Settings {
+  spirkiln::DeviceOptions device;
+  spirkiln::GraphOptions graph;
+  spirkiln::OcrOptions ocr;
+  spirkiln::DecodeOptions decode;
 };
 
-spirkiln_status fail(const Error& error, const ErrorText& out) {
-  spirkiln::ocr::copy_text(error.message, out.text, out.bytes, nullptr);
-  return static_cast<spirkiln_status>(error.code);
+Result<Settings> settings_of(const spirkiln_ocr_options* options) {
+  constexpr const char* kFunction = "spirkiln_ocr_open";
+  const auto all =
+      read_options(options, SPIRKILN_OCR_OPTIONS_INIT, sizeof(spirkiln_ocr_options), kFunction);
+  if (!all) return all.error();
+  auto device = device_options(all->device, kFunction);
+  if (!device) return device.error();
+  auto graph = graph_options(all->graph, kFunction);
+  if (!graph) return graph.error();
+  Settings out;
+  out.device = *std::move(device);
+  out.graph = *std::move(graph);
+  out.graph.message = out.ocr.message = out.decode.message = out.device.message;
+  if (all->max_pixels != 0) out.decode.max_pixels = all->max_pixels;
+  if (std::isnan(all->text_threshold)) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "spirkiln_ocr_open: text_threshold is not a number; negative: 0.5"};
+  }
+  if (all->text_threshold >= 0) out.ocr.text_threshold = all->text_threshold;
+  return out;
 }
 
-spirkiln_status fail(const char* message, const ErrorText& out) {
-  return fail(Error{ErrorCode::kInvalidArgument, message}, out);
-}
-
-Result<spirkiln::OcrPage> read(const spirkiln_ocr_reader& reader, const spirkiln::Picture& picture,
-                               uint32_t flags) {
-  return (flags & SPIRKILN_OCR_ONE_LINE) != 0 ? reader.reader.read_line(picture)
-                                              : reader.reader.read(picture);
-}
-
+// What the three functions that read a picture share; `function` begins messages about arguments.
 template <typename GetPicture>
-spirkiln_status give_page(const spirkiln_ocr_reader* reader, uint32_t flags,
+spirkiln_status give_page(const char* function, const spirkiln_ocr_reader* reader, uint32_t flags,
                           spirkiln_ocr_page** page, const ErrorText& text, GetPicture get_picture) {
-  if (page != nullptr) *page = nullptr;
-  if (reader == nullptr || page == nullptr) return fail("reader or page is NULL", text);
-  if ((flags & ~uint32_t{SPIRKILN_OCR_ONE_LINE}) != 0) return fail("unknown flags", text);
+  clear(page);
+  const auto refuse = [&](const char* why) {
+    return fail(Error{ErrorCode::kInvalidArgument, std::string(function) + ": " + why}, text);
+  };
+  if (page == nullptr) return refuse("page is NULL");
+  if (!valid(reader)) return refuse("reader is NULL, of another kind or closed");
+  if ((flags & ~uint32_t{SPIRKILN_OCR_ONE_LINE}) != 0) {
+    return refuse("flags has bits that this library does not know");
+  }
   auto result = spirkiln::ocr::guarded([&]() -> Result<spirkiln::OcrPage> {
     auto picture = get_picture();
     if (!picture) return std::move(picture).error();
-    return read(*reader, *picture, flags);
+    return (flags & SPIRKILN_OCR_ONE_LINE) != 0 ? reader->reader.read_line(*picture)
+                                                : reader->reader.read(*picture);
   });
-  if (!result) return fail(result.error(), text);
-  *page = new (std::nothrow) spirkiln_ocr_page{*std::move(result)};
-  if (*page != nullptr) return SPIRKILN_OK;
-  return fail(Error{ErrorCode::kOutOfMemory, "the host has no memory left"}, text);
+  return result ? make_handle(page, text, *std::move(result)) : fail(result.error(), text);
+}
+
+Error null_argument(const char* function, const char* name) {
+  return {ErrorCode::kInvalidArgument, std::string(function) + ": " + name + " is NULL"};
 }
 
 Result<spirkiln::Picture> to_picture(const uint8_t* bgr, size_t size, uint32_t width,
@@ -63,7 +83,8 @@ Result<spirkiln::Picture> to_picture(const uint8_t* bgr, size_t size, uint32_t w
   if (width == 0 || height == 0 || stride < row || (size < row) ||
       (size - row) / stride < size_t{height} - 1) {
     return Error{ErrorCode::kInvalidArgument,
-                 "size, stride, width and height do not agree: rows of width * 3 bytes, stride "
+                 "spirkiln_ocr_read_pixels: size, stride, width and height do not agree: rows of "
+                 "width * 3 bytes, stride "
                  "bytes apart, must lie within size bytes"};
   }
   if (width > max_pixels / height) {
@@ -87,81 +108,54 @@ Result<spirkiln::Picture> to_picture(const uint8_t* bgr, size_t size, uint32_t w
 spirkiln_status spirkiln_ocr_open(const char* folder, const spirkiln_ocr_options* options,
                                   spirkiln_ocr_reader** reader, char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
+  clear(reader);
   if (reader == nullptr) return fail("spirkiln_ocr_open: reader is NULL", text);
-  *reader = nullptr;
-  const spirkiln_ocr_options defaults = SPIRKILN_OCR_OPTIONS_INIT;
-  const spirkiln_ocr_options& o = options != nullptr ? *options : defaults;
-  if (o.struct_bytes != sizeof o || o.device.struct_bytes != sizeof o.device ||
-      o.graph.struct_bytes != sizeof o.graph) {
-    return fail(
-        "spirkiln_ocr_open: a struct_bytes is not the size of its struct; begin with "
-        "SPIRKILN_OCR_OPTIONS_INIT",
-        text);
-  }
   spirkiln::DecodeOptions decode;
-  if (o.max_pixels != 0) decode.max_pixels = o.max_pixels;
   auto opened = spirkiln::ocr::guarded([&]() -> Result<spirkiln::OcrReader> {
-    spirkiln::MessageCallback message;
-    if (o.device.message != nullptr) {
-      message = [fn = o.device.message, user = o.device.message_user](spirkiln::Severity severity,
-                                                                      std::string_view words) {
-        fn(static_cast<int>(severity), std::string(words).c_str(), user);
-      };
-    }
-    decode.message = message;
-    spirkiln::DeviceOptions device_options;
-    if (o.device.index >= 0) device_options.index = static_cast<uint32_t>(o.device.index);
-    if (o.device.name != nullptr) device_options.name = o.device.name;
-    if (o.device.backend != nullptr) device_options.backend = o.device.backend;
-    device_options.validation = o.device.validation != 0;
-    device_options.message = message;
-    auto device = spirkiln::Device::open(device_options);
+    auto settings = settings_of(options);
+    if (!settings) return settings.error();
+    decode = settings->decode;
+    auto device = spirkiln::Device::open(settings->device);
     if (!device) return std::move(device).error();
-    spirkiln::GraphOptions graph_options;
-    if (o.graph.variant != nullptr) graph_options.variant = o.graph.variant;
-    if (o.graph.max_plans != 0) graph_options.max_plans = o.graph.max_plans;
-    graph_options.threads = o.graph.threads;
-    graph_options.message = message;
-    spirkiln::OcrOptions ocr_options;
-    if (o.text_threshold >= 0) ocr_options.text_threshold = o.text_threshold;
-    ocr_options.message = message;
     return spirkiln::OcrReader::open(
         folder != nullptr ? std::string(folder) : spirkiln::default_packs_folder(), *device,
-        graph_options, ocr_options);
+        settings->graph, settings->ocr);
   });
-  if (!opened) return fail(opened.error(), text);
-  *reader = new (std::nothrow) spirkiln_ocr_reader{*std::move(opened), decode};
-  if (*reader != nullptr) return SPIRKILN_OK;
-  return fail(Error{ErrorCode::kOutOfMemory, "the host has no memory left"}, text);
+  return opened ? make_handle(reader, text, *std::move(opened), std::move(decode))
+                : fail(opened.error(), text);
 }
 
-void spirkiln_ocr_close(spirkiln_ocr_reader* reader) { delete reader; }
+void spirkiln_ocr_close(spirkiln_ocr_reader* reader) { Open<spirkiln_ocr_reader>::close(reader); }
 
 spirkiln_status spirkiln_ocr_read_file(const spirkiln_ocr_reader* reader, const char* path,
                                        uint32_t flags, spirkiln_ocr_page** page, char* error,
                                        size_t error_bytes) {
-  return give_page(reader, flags, page, {error, error_bytes}, [&]() -> Result<spirkiln::Picture> {
-    if (path == nullptr) return Error{ErrorCode::kInvalidArgument, "path is NULL"};
-    return spirkiln::load_picture(path, reader->decode);
-  });
+  return give_page(__func__, reader, flags, page, {error, error_bytes},
+                   [&, function = __func__]() -> Result<spirkiln::Picture> {
+                     if (path == nullptr) return null_argument(function, "path");
+                     return spirkiln::load_picture(path, reader->decode);
+                   });
 }
 
 spirkiln_status spirkiln_ocr_read_bytes(const spirkiln_ocr_reader* reader, const void* bytes,
                                         size_t size, const char* name, uint32_t flags,
                                         spirkiln_ocr_page** page, char* error, size_t error_bytes) {
-  return give_page(reader, flags, page, {error, error_bytes}, [&]() -> Result<spirkiln::Picture> {
-    if (bytes == nullptr && size > 0) return Error{ErrorCode::kInvalidArgument, "bytes is NULL"};
-    return spirkiln::decode_picture({static_cast<const uint8_t*>(bytes), size},
-                                    name != nullptr ? name : "picture", reader->decode);
-  });
+  return give_page(__func__, reader, flags, page, {error, error_bytes},
+                   [&, function = __func__]() -> Result<spirkiln::Picture> {
+                     if (bytes == nullptr && size > 0) return null_argument(function, "bytes");
+                     return spirkiln::decode_picture({static_cast<const uint8_t*>(bytes), size},
+                                                     name != nullptr ? name : "picture",
+                                                     reader->decode);
+                   });
 }
 
 spirkiln_status spirkiln_ocr_read_pixels(const spirkiln_ocr_reader* reader, const uint8_t* bgr,
                                          size_t size, uint32_t width, uint32_t height,
                                          size_t stride, uint32_t flags, spirkiln_ocr_page** page,
                                          char* error, size_t error_bytes) {
-  return give_page(reader, flags, page, {error, error_bytes}, [&]() -> Result<spirkiln::Picture> {
-    if (bgr == nullptr) return Error{ErrorCode::kInvalidArgument, "bgr is NULL"};
-    return to_picture(bgr, size, width, height, stride, reader->decode.max_pixels);
-  });
+  return give_page(__func__, reader, flags, page, {error, error_bytes},
+                   [&, function = __func__]() -> Result<spirkiln::Picture> {
+                     if (bgr == nullptr) return null_argument(function, "bgr");
+                     return to_picture(bgr, size, width, height, stride, reader->decode.max_pixels);
+                   });
 }

@@ -2,45 +2,31 @@
 // The C interface's pages: no device behind them.
 #include "ocr/page_c.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <string>
+#include <string_view>
 
+#include "c_handles.hpp"
 #include "spirkiln/ocr.h"
-
-namespace spirkiln::ocr {
-
-void copy_text(std::string_view text, char* buffer, std::size_t bytes, std::size_t* needed) {
-  if (needed != nullptr) *needed = text.size() + 1;
-  if (buffer == nullptr || bytes == 0) return;
-  std::size_t size = std::min(text.size(), bytes - 1);
-  if (size < text.size()) {
-    while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80) --size;
-  }
-  std::memcpy(buffer, text.data(), size);
-  buffer[size] = '\0';
-}
-
-}  // namespace spirkiln::ocr
 
 namespace {
 
+using namespace spirkiln::c;
+
 const spirkiln::OcrLine* find_line(const spirkiln_ocr_page* page, uint32_t index) {
-  return page != nullptr && index < page->page.lines.size() ? &page->page.lines[index] : nullptr;
+  return valid(page) && index < page->page.lines.size() ? &page->page.lines[index] : nullptr;
 }
 
 }  // namespace
 
 uint32_t spirkiln_ocr_page_count(const spirkiln_ocr_page* page) {
-  return page != nullptr ? static_cast<uint32_t>(page->page.lines.size()) : 0;
+  return valid(page) ? static_cast<uint32_t>(page->page.lines.size()) : 0;
 }
 
 spirkiln_status spirkiln_ocr_page_line(const spirkiln_ocr_page* page, uint32_t index,
                                        spirkiln_ocr_line* line) {
-  if (line == nullptr) return SPIRKILN_INVALID_ARGUMENT;
-  *line = {};
+  clear(line);
   const spirkiln::OcrLine* from = find_line(page, index);
-  if (from == nullptr) return SPIRKILN_INVALID_ARGUMENT;
+  if (from == nullptr || line == nullptr) return SPIRKILN_INVALID_ARGUMENT;
   for (std::size_t i = 0; i < 4; ++i) {
     line->box[i * 2] = from->box[i].x;
     line->box[i * 2 + 1] = from->box[i].y;
@@ -55,8 +41,9 @@ spirkiln_status spirkiln_ocr_page_line(const spirkiln_ocr_page* page, uint32_t i
 spirkiln_status spirkiln_ocr_line_text(const spirkiln_ocr_page* page, uint32_t index, char* buffer,
                                        size_t bytes, size_t* needed) {
   const spirkiln::OcrLine* line = find_line(page, index);
-  spirkiln::ocr::copy_text(line != nullptr ? std::string_view(line->text) : std::string_view(),
-                           buffer, bytes, needed);
+  const std::string_view text = line != nullptr ? std::string_view(line->text) : "";
+  put_text(buffer, bytes, text);
+  if (needed != nullptr) *needed = text.size() + 1;
   return line != nullptr ? SPIRKILN_OK : SPIRKILN_INVALID_ARGUMENT;
 }
 
@@ -68,20 +55,21 @@ spirkiln_status spirkiln_ocr_page_text(const spirkiln_ocr_page* page, char* buff
   const auto add = [&](std::string_view text) {
     size += text.size();
     if (full || buffer == nullptr || bytes == 0) return;
-    spirkiln::ocr::copy_text(text, buffer + at, bytes - at, nullptr);
+    put_text(buffer + at, bytes - at, text);
     const std::size_t written = std::strlen(buffer + at);
     full = written < text.size();
     at += written;
   };
   add("");
-  if (page != nullptr) {
+  const bool known = valid(page);
+  if (known) {
     for (std::size_t i = 0; i < page->page.lines.size(); ++i) {
       if (i > 0) add("\n");
       add(page->page.lines[i].text);
     }
   }
   if (needed != nullptr) *needed = size + 1;
-  return page != nullptr ? SPIRKILN_OK : SPIRKILN_INVALID_ARGUMENT;
+  return known ? SPIRKILN_OK : SPIRKILN_INVALID_ARGUMENT;
 }
 
-void spirkiln_ocr_page_close(spirkiln_ocr_page* page) { delete page; }
+void spirkiln_ocr_page_close(spirkiln_ocr_page* page) { Open<spirkiln_ocr_page>::close(page); }

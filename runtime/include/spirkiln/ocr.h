@@ -2,7 +2,8 @@
 /*
  * The C interface of libspirkiln-ocr: text out of a picture.
  *
- * Handles, threads and errors as in spirkiln.h.
+ * Handles, threads, errors and versions as in spirkiln.h; any number of threads may read with one
+ * reader.
  *
  * Texts are UTF-8 and copied into buffers of the caller: at most `bytes` bytes are written, the NUL
  * at the end included, and a text that does not fit is cut between characters. `needed` (may be
@@ -30,14 +31,14 @@ typedef struct spirkiln_ocr_page spirkiln_ocr_page;
 
 typedef struct spirkiln_ocr_options {
   size_t struct_bytes; /* sizeof(spirkiln_ocr_options) */
-  spirkiln_device_options device;
-  spirkiln_graph_options graph;
-  uint64_t max_pixels;  /* larger pictures are refused, also as pixels; 0: 100 million */
+  /* NULL: the defaults. Only read by spirkiln_ocr_open; the device's `message` hears of pictures,
+   * too, as long as the reader lives. */
+  const spirkiln_device_options* device;
+  const spirkiln_graph_options* graph;
+  uint64_t max_pixels; /* larger pictures are refused, also as pixels; 0: 100 million */
   float text_threshold; /* lines with a lower score are dropped; negative: 0.5 */
 } spirkiln_ocr_options;
-#define SPIRKILN_OCR_OPTIONS_INIT                                                              \
-  {sizeof(spirkiln_ocr_options), SPIRKILN_DEVICE_OPTIONS_INIT, SPIRKILN_GRAPH_OPTIONS_INIT, 0, \
-   -1.0f}
+#define SPIRKILN_OCR_OPTIONS_INIT {sizeof(spirkiln_ocr_options), NULL, NULL, 0, -1.0f}
 
 /* `folder` has det.spkm, cls.spkm, rec.spkm and ppocr_keys_v1.txt; NULL: the
  * folder of default_packs_folder() in ocr.hpp ($SPIRKILN_MODELS first). `options` may be NULL. */
@@ -76,7 +77,7 @@ typedef struct spirkiln_ocr_line {
   float score; /* mean probability of the characters */
 } spirkiln_ocr_line;
 
-/* 0 for NULL. */
+/* 0 for what is no page. */
 SPIRKILN_API uint32_t spirkiln_ocr_page_count(const spirkiln_ocr_page* page);
 /* In reading order. SPIRKILN_INVALID_ARGUMENT when there is no such line. */
 SPIRKILN_API spirkiln_status spirkiln_ocr_page_line(const spirkiln_ocr_page* page, uint32_t index,

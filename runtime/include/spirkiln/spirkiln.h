@@ -2,9 +2,10 @@
 /*
  * The C interface of libspirkiln: a device, a packed model, and a graph that runs one on the other.
  *
- * Handles are opaque; one of another kind is refused like NULL. Each has a _close function that
- * takes NULL, and may be closed in any order: a graph keeps its device and model alive. Functions
- * may be called from any thread; runs of one graph are serialised inside.
+ * Handles are opaque; one of another kind, or a closed one whose address no new one has, is refused
+ * like NULL. Each has a _close function that takes NULL, and may be closed in any order: a graph
+ * keeps its device and model alive. Functions may be called from any thread; runs of one graph are
+ * serialised inside.
  *
  * Errors. A function that can fail gives a spirkiln_status and writes English text (what failed,
  * what was expected, what to do) into `error`, cut to `error_bytes` and always ended by a NUL byte.

@@ -3,24 +3,28 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "c_handles.hpp"
 #include "ocr/page_c.hpp"
 #include "spirkiln/ocr.h"
 
 namespace {
 
 spirkiln_ocr_page* make_page(const std::vector<std::string>& texts) {
-  auto* page = new spirkiln_ocr_page;
+  spirkiln::OcrPage page;
   for (const std::string& text : texts) {
     spirkiln::OcrLine line;
     line.text = text;
     line.score = 0.5f;
     line.rotation = 90;
     line.box[1] = {3, 4};
-    page->page.lines.push_back(line);
+    page.lines.push_back(line);
   }
-  return page;
+  spirkiln_ocr_page* handle = nullptr;
+  REQUIRE(spirkiln::c::make_handle(&handle, {nullptr, 0}, std::move(page)) == SPIRKILN_OK);
+  return handle;
 }
 
 // Fills a buffer of `bytes` bytes with guards around it; the text that was written.

@@ -295,6 +295,19 @@ static void check_on_device(const char* pack) {
   EXPECT(spirkiln_outputs_get(outputs, 0, NULL) == SPIRKILN_INVALID_ARGUMENT);
   spirkiln_outputs_close(outputs);
   spirkiln_graph_close(graph);
+
+  /* What is closed is as good as NULL, also when it is closed again. */
+  EXPECT(spirkiln_outputs_count(outputs) == 0);
+  EXPECT(spirkiln_outputs_get(outputs, 0, &tensor) == SPIRKILN_INVALID_ARGUMENT);
+  EXPECT_REFUSED(spirkiln_graph_prepare(graph, 1, kHeight, kWidth, error, sizeof error));
+  EXPECT(strstr(error, "closed") != NULL);
+  EXPECT(spirkiln_graph_device_bytes(graph) == 0);
+  EXPECT(spirkiln_device_get_info(device, &info) == SPIRKILN_INVALID_ARGUMENT);
+  EXPECT_REFUSED(spirkiln_graph_create(device, model, NULL, &graph, error, sizeof error));
+  spirkiln_outputs_close(outputs);
+  spirkiln_graph_close(graph);
+  spirkiln_device_close(device);
+  spirkiln_model_close(model);
 }
 
 int main(int argc, char** argv) {
