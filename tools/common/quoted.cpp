@@ -2,9 +2,7 @@
 #include "quoted.hpp"
 
 namespace spirkiln::tool {
-namespace {
 
-// Bytes of the well-formed UTF-8 sequence that `text` begins with, 0 without one.
 std::size_t utf8_length(std::string_view text) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = at(0);
@@ -20,8 +18,6 @@ std::size_t utf8_length(std::string_view text) {
   if (first == 0xf4 && at(1) > 0x8f) return 0;
   return length;
 }
-
-}  // namespace
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// spirkiln-ocr: pictures in, text out. Only recognised text (or JSON) goes to stdout.
+// spirkiln-ocr: pictures in, text out. Only the report of what was read goes to stdout.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "annotate.hpp"
 #include "cli_helpers.hpp"
+#include "inputs.hpp"
 #include "json.hpp"
 #include "output_set.hpp"
 #include "program.hpp"
@@ -27,10 +30,12 @@ namespace {
 using namespace spirkiln;
 
 struct Arguments {
-  std::vector<std::string> files;
+  std::vector<std::string> names;  // as given
+  std::vector<Input> inputs;       // pictures, folders opened
   std::string models, device, backend, variant, annotate;
+  Format format = Format::kText;
   std::uint32_t threads = 0;
-  bool json = false, line = false, list_devices = false, timings = false, validation = false;
+  bool line = false, list_devices = false, timings = false, validation = false;
 };
 
 void say(Severity severity, std::string_view text) {
@@ -199,25 +204,20 @@ int read_all(const Arguments& arguments) {
   }
 
   int failed = 0;
-  const Progress progress(arguments.files.size());
-  if (arguments.json) fmt::print("{{\"files\": [");
-  const char* separator = "\n";
-  for (std::size_t i = 0; i < arguments.files.size(); ++i) {
-    const std::string& file = arguments.files[i];
+  const Progress progress(arguments.inputs.size());
+  tool::print(report_begin(arguments.format));
+  for (std::size_t i = 0; i < arguments.inputs.size(); ++i) {
+    const auto& [file, unread] = arguments.inputs[i];
     progress.step(i, file);
     reading = file;
-    const auto picture = load(file, while_loading);
+    const auto picture = unread ? Result<Picture>(*unread) : load(file, while_loading);
     auto page = picture ? (arguments.line ? reader->read_line(*picture) : reader->read(*picture))
                         : Result<OcrPage>(picture.error());
     Status drawn = Ok{};
     if (page && !arguments.annotate.empty()) drawn = annotate(*picture, *page, arguments.annotate);
     progress.clear();
-    if (arguments.json) {
-      fmt::print("{}{}", separator, page ? page_json(file, *page) : error_json(file, page.error()));
-      separator = ",\n";
-    } else if (page) {
-      for (const OcrLine& line : page->lines) fmt::print("{}\n", line.text);
-    }
+    tool::print(page ? report_page(arguments.format, i, file, *page)
+                     : report_failure(arguments.format, i, file, page.error()));
     tool::flush();
     for (const std::string& warning : warnings)
       say(Severity::kWarning, tool::with_shown(warning, file));
@@ -228,7 +228,7 @@ int read_all(const Arguments& arguments) {
     if (!drawn) failed |= fail(drawn.error());
     if (page && arguments.timings) print_timings(file, *page);
   }
-  if (arguments.json) fmt::print("\n]}}\n");
+  tool::print(report_end(arguments.format));
   if (arguments.timings) {
     fmt::print(stderr, "on {} ({})\n", device->info().name, device->info().driver);
     print_graph_timings(*reader);
@@ -247,6 +247,8 @@ int run(int argc, char** argv) {
       "Examples:\n"
       "  spirkiln-ocr receipt.jpg                    the lines, in reading order\n"
       "  spirkiln-ocr --json *.png > pages.json      with boxes, scores and angles\n"
+      "  spirkiln-ocr --format hocr scans > book.html  all pictures of a folder, as hOCR\n"
+      "  spirkiln-ocr --format tsv page.png          in the columns of Tesseract's TSV\n"
       "  spirkiln-ocr --annotate seen.png page.jpg   draws what was found\n"
       "  curl -s URL | spirkiln-ocr -                from standard input\n"
       "Environment:\n"
@@ -264,9 +266,22 @@ int run(int argc, char** argv) {
       "Exit code: 0; 1 when any file could not be read or written; 2 for a wrong command line.");
   app.set_version_flag("--version", "spirkiln-ocr " SPIRKILN_VERSION);
   Arguments a;
-  app.add_option("FILE", a.files, "pictures; - reads one from standard input")
+  app.add_option("FILE", a.names,
+                 "pictures, or folders of pictures; - reads one from standard input")
       ->check(tool::not_empty());
-  app.add_flag("--json", a.json, "JSON with boxes, scores and angles");
+  const std::map<std::string, Format> formats{{"text", Format::kText},
+                                              {"json", Format::kJson},
+                                              {"tsv", Format::kTsv},
+                                              {"hocr", Format::kHocr}};
+  std::string format = "text";
+  CLI::Option* format_option =
+      app.add_option("--format", format,
+                     "text (lines in reading order), json (with boxes, scores and angles), tsv "
+                     "(Tesseract's columns) or hocr")
+          ->check(CLI::IsMember({"text", "json", "tsv", "hocr"}));
+  app.add_flag_callback(
+         "--json", [&] { format = "json"; }, "the same as --format json")
+      ->excludes(format_option);
   const CLI::Option* annotated = app.add_option(
       "--annotate", a.annotate, "draw what was found into this file (one FILE only)");
   app.add_flag("--rec-only", a.line, "each picture is one cropped line: no detection");
@@ -290,14 +305,26 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "spirkiln-ocr: error: {}\nTry spirkiln-ocr --help.\n", e.what());
     return 2;
   }
-  if (a.list_devices) return print_devices(a.json);
-  if (a.files.empty()) {
+  a.format = formats.at(format);
+  if (a.list_devices) {
+    if (a.format == Format::kText || a.format == Format::kJson) {
+      return print_devices(a.format == Format::kJson);
+    }
+    fmt::print(stderr, "spirkiln-ocr: error: --list-devices knows text and json, not {}\n", format);
+    return 2;
+  }
+  if (a.names.empty()) {
     fmt::print(stderr, "spirkiln-ocr: error: no picture named\nTry spirkiln-ocr --help.\n");
     return 2;
   }
-  if (annotated->count() > 0 && a.files.size() != 1) {
+  if (std::count(a.names.begin(), a.names.end(), "-") > 1) {
+    fmt::print(stderr, "spirkiln-ocr: error: -, standard input, can be read only once\n");
+    return 2;
+  }
+  a.inputs = pictures_of(a.names);
+  if (annotated->count() > 0 && a.inputs.size() != 1) {
     fmt::print(stderr, "spirkiln-ocr: error: --annotate takes exactly one FILE, {} are named\n",
-               a.files.size());
+               a.inputs.size());
     return 2;
   }
   if (annotated->count() > 0) {
@@ -307,7 +334,7 @@ int run(int argc, char** argv) {
     }
     // Before a device is opened and a picture read.
     if (auto status = tool::check_output(a.annotate, false); !status) return fail(status.error());
-    const std::string& input = a.files.front();
+    const std::string& input = a.inputs.front().file;
     if (auto status = tool::refuse_inputs({a.annotate}, {input == "-" ? "/dev/stdin" : input});
         !status) {
       return fail(status.error());
