@@ -195,7 +195,10 @@ Result<std::vector<OcrLine>> read_boxes(const OcrNets& nets, const Dictionary& d
   std::vector<int> agrees;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const bool poor = lines[i].reading.score < options.retry_score;
-    if (poor || unsure[i]) {
+    // Short words look like others upside down ("about", "build"), and the classifier is sure of
+    // it.
+    const bool contradicts = over[i] ? vote < 0 : vote > 0;
+    if (poor || unsure[i] || contradicts) {
       tries.push_back(turned_over(lines[i]));
       of_line.push_back(i);
       agrees.push_back(over[i] ? -vote : vote);

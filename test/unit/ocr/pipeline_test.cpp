@@ -86,6 +86,68 @@ TEST_CASE("the classifier turns a line, a tall box runs downwards") {
   CHECK(line.box[0].y > line.box[3].y);
 }
 
+TEST_CASE("a line that contradicts its page is read both ways round, the better one counts") {
+  // Six level bars. The last one's left end is darker; the classifier is sure that it, alone, is
+  // upside down. The recogniser is surer of lines whose left end is the darker one, or less sure.
+  Picture page = bars(800, 600,
+                      {{100, 50, 300, 20},
+                       {100, 120, 300, 20},
+                       {100, 190, 300, 20},
+                       {100, 260, 300, 20},
+                       {100, 330, 300, 20}});
+  for (std::uint32_t y = 400; y < 420; ++y) {
+    for (std::uint32_t x = 100; x < 400; ++x) {
+      for (int c = 0; c < 3; ++c) {
+        page.bgr[(std::size_t{y} * page.width + x) * 3 + c] = x < 250 ? 50 : 90;
+      }
+    }
+  }
+  // Mean of the dark pixels between two columns of the first line of a batch, 0 without any.
+  const auto darkness = [](const Pictures& p, std::uint32_t n, std::uint32_t from,
+                           std::uint32_t to) {
+    double sum = 0, count = 0;
+    for (std::uint32_t y = 0; y < p.h; ++y) {
+      for (std::uint32_t x = from; x < to; ++x) {
+        const std::uint8_t* pixel = &p.bytes[((std::size_t{n} * p.h + y) * p.w + x) * 4];
+        if (pixel[3] != 0 && pixel[0] < 120) sum += pixel[0], ++count;
+      }
+    }
+    return count > 0 ? sum / count : 0;
+  };
+  const auto classifier = fake([&](const Pictures& p) -> Result<TensorF32> {
+    TensorF32 out{p.n, 1, 1, 2, {}};
+    for (std::uint32_t i = 0; i < p.n; ++i) {
+      const float over = darkness(p, i, 0, p.w) > 40 ? 0.999f : 0.001f;
+      out.values.insert(out.values.end(), {1 - over, over});
+    }
+    return out;
+  });
+  const auto classes = static_cast<std::uint32_t>(letters().classes());
+  const bool right_way = GENERATE(true, false);
+  const auto recogniser = fake([&](const Pictures& p) -> Result<TensorF32> {
+    TensorF32 out{p.n, 1, p.w / 8, classes, {}};
+    out.values.assign(std::size_t{p.n} * out.w * classes, 0.001f);
+    for (std::uint32_t i = 0; i < p.n; ++i) {
+      const double left = darkness(p, i, 0, 100), right = darkness(p, i, 200, p.w);
+      const bool turned_bar = left > right + 20;  // begins with its lighter end
+      float* steps = &out.values[std::size_t{i} * out.w * classes];
+      for (std::uint32_t t = 0; t < out.w; ++t) steps[t * classes] = 0.9f;
+      for (std::uint32_t t = 2; t < 10; t += 2) {
+        steps[t * classes] = 0.0f;
+        steps[t * classes + 1 + (turned_bar ? 1 : 0)] = turned_bar == right_way ? 0.9f : 0.99f;
+      }
+    }
+    return out;
+  });
+  const auto reader = OcrReader::create({dark_is_text(), classifier, recogniser}, letters());
+  const auto read = reader->read(page);
+  REQUIRE(read.ok());
+  REQUIRE(read->lines.size() == 6);
+  for (std::size_t i = 0; i < 5; ++i) CHECK(read->lines[i].rotation == 0);
+  CHECK(read->lines[5].rotation == (right_way ? 0 : 180));
+  CHECK(read->lines[5].text == (right_way ? "aaaa" : "bbbb"));
+}
+
 TEST_CASE("without a classifier all lines are taken as they lie") {
   auto reader = OcrReader::create({dark_is_text(), nullptr, reads_pixels()}, letters());
   REQUIRE(reader.ok());
