@@ -56,7 +56,7 @@ packages=(
   libopencv-core-dev libopencv-imgproc-dev libopencv-imgcodecs-dev libjpeg-dev libdnnl-dev
   libprotobuf-dev protobuf-compiler libonnx-dev
   # tests and the pages that they read
-  'catch2>=3' python3 python3-pil
+  'catch2>=3' python3 python3-pil python3-jsonschema libxml2-utils
   fonts-dejavu-core fonts-liberation fonts-wqy-microhei fonts-wqy-zenhei
 )
 # The formatter's version is pinned: another one lays out the same code differently.

@@ -7,6 +7,7 @@
 
 #include "ocr/merge.hpp"
 #include "ocr/pack.hpp"
+#include "ocr/tilt.hpp"
 
 namespace spirkiln::ocr {
 namespace {
@@ -97,6 +98,24 @@ Result<Look> look(Net& net, const cv::Mat& picture, const DetectPlan& plan,
   return out;
 }
 
+// The picture at the plan's size turned level first; the boxes are the picture's all the same.
+Result<Look> level_look(Net& net, const cv::Mat& picture, const DetectPlan& plan, float tilt,
+                        const OcrOptions& options) {
+  const Levelled level = levelled(scaled(picture, plan.scaled), tilt);
+  auto out = look(net, level.picture, plan_detection(level.picture.size(), 1, options), options);
+  if (!out) return out.error();
+  const float zoom_x = static_cast<float>(plan.scaled.width) / static_cast<float>(picture.cols);
+  const float zoom_y = static_cast<float>(plan.scaled.height) / static_cast<float>(picture.rows);
+  for (Box& box : out->boxes) {
+    box.quad = moved(box.quad, level.back);
+    for (cv::Point2f& p : box.quad) {
+      p.x = std::clamp((p.x + 0.5f) / zoom_x - 0.5f, 0.0f, static_cast<float>(picture.cols - 1));
+      p.y = std::clamp((p.y + 0.5f) / zoom_y - 0.5f, 0.0f, static_cast<float>(picture.rows - 1));
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 float first_zoom(cv::Size picture, const OcrOptions& options) {
@@ -168,20 +187,28 @@ std::vector<Box> boxes_of_map(const cv::Mat& map, const DetectPlan& plan, cv::Si
 
 Result<Detection> detect(Net& net, const cv::Mat& picture, const OcrOptions& options) {
   Detection out;
-  const DetectPlan plan =
-      plan_detection(picture.size(), first_zoom(picture.size(), options), options);
+  DetectPlan plan = plan_detection(picture.size(), first_zoom(picture.size(), options), options);
   auto found = look(net, picture, plan, options);
   if (!found) return found.error();
   out.runs = 1;
   const float height = found->boxes.empty() ? 0 : median_height(found->boxes) * plan.zoom;
+  bool closer = false;
   if (height > 0 && height < options.detect_small_text) {
     const float wanted = plan.zoom * std::min(2.0f, 1.5f * options.detect_small_text / height);
-    const DetectPlan closer = plan_detection(picture.size(), wanted, options);
-    if (closer.zoom >= plan.zoom * 1.2f) {
-      auto again = look(net, picture, closer, options);
-      if (!again) return again.error();
-      out.runs = 2;
-      if (again->boxes.size() >= found->boxes.size()) found = std::move(again);
+    const DetectPlan closer_plan = plan_detection(picture.size(), wanted, options);
+    closer = closer_plan.zoom >= plan.zoom * 1.2f;
+    if (closer) plan = closer_plan;
+  }
+  const float tilt = common_tilt(found->boxes);
+  if (closer || tilt != 0) {
+    auto again = tilt != 0 ? level_look(net, picture, plan, tilt, options)
+                           : look(net, picture, plan, options);
+    if (!again) return again.error();
+    out.runs = 2;
+    // Level lines are fewer and longer: what had fallen apart is one.
+    if (tilt != 0 ? length_of(again->boxes) >= 0.9f * length_of(found->boxes)
+                  : again->boxes.size() >= found->boxes.size()) {
+      found = std::move(again);
     }
   }
   if (found->full && options.message) {
