@@ -164,7 +164,8 @@ spirkiln_status spirkiln_graph_run(spirkiln_graph* graph, uint32_t n, uint32_t h
   clear(outputs);
   if (outputs == nullptr) return fail("spirkiln_graph_run: outputs is NULL", text);
   if (!valid(graph) || (pixels == nullptr && size > 0)) {
-    return fail("spirkiln_graph_run: graph or pixels is NULL, or graph is of another kind or closed", text);
+    return fail(
+        "spirkiln_graph_run: graph or pixels is NULL, or graph is of another kind or closed", text);
   }
   spirkiln::RunTimings t;
   const spirkiln_status status =

@@ -192,8 +192,9 @@ spirkiln_status spirkiln_buffer_create(spirkiln_device* device, uint64_t bytes,
   const ErrorText text{error, error_bytes};
   clear(buffer);
   if (buffer == nullptr || !valid(device)) {
-    return fail("spirkiln_buffer_create: buffer is NULL, or device is NULL, of another kind or closed",
-                text);
+    return fail(
+        "spirkiln_buffer_create: buffer is NULL, or device is NULL, of another kind or closed",
+        text);
   }
   return give(compute::Buffer::create(device->device, bytes, static_cast<compute::Memory>(memory)),
               buffer, text);
@@ -209,7 +210,8 @@ spirkiln_status spirkiln_buffer_write(spirkiln_buffer* buffer, uint64_t offset, 
                                       size_t size, char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   if (!valid(buffer) || (bytes == nullptr && size > 0)) {
-    return fail("spirkiln_buffer_write: bytes is NULL, or buffer is NULL, of another kind or closed", text);
+    return fail(
+        "spirkiln_buffer_write: bytes is NULL, or buffer is NULL, of another kind or closed", text);
   }
   return finish(buffer->buffer.write({static_cast<const std::byte*>(bytes), size}, offset), text);
 }
@@ -218,7 +220,8 @@ spirkiln_status spirkiln_buffer_read(const spirkiln_buffer* buffer, uint64_t off
                                      size_t size, char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   if (!valid(buffer) || (bytes == nullptr && size > 0)) {
-    return fail("spirkiln_buffer_read: bytes is NULL, or buffer is NULL, of another kind or closed", text);
+    return fail("spirkiln_buffer_read: bytes is NULL, or buffer is NULL, of another kind or closed",
+                text);
   }
   return finish(buffer->buffer.read({static_cast<std::byte*>(bytes), size}, offset), text);
 }
@@ -229,7 +232,8 @@ spirkiln_status spirkiln_image_create(spirkiln_device* device, const spirkiln_im
   clear(image);
   if (image == nullptr || shape == nullptr || !valid(device)) {
     return fail(
-        "spirkiln_image_create: image or shape is NULL, or device is NULL, of another kind or closed",
+        "spirkiln_image_create: image or shape is NULL, or device is NULL, of another kind or "
+        "closed",
         text);
   }
   return give(compute::Image::create(device->device, shape_of(*shape)), image, text);
@@ -245,7 +249,8 @@ spirkiln_status spirkiln_image_write(spirkiln_image* image, const void* texels, 
                                      char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   if (!valid(image) || (texels == nullptr && size > 0)) {
-    return fail("spirkiln_image_write: texels is NULL, or image is NULL, of another kind or closed", text);
+    return fail("spirkiln_image_write: texels is NULL, or image is NULL, of another kind or closed",
+                text);
   }
   return finish(image->image.write({static_cast<const std::byte*>(texels), size}), text);
 }
@@ -254,7 +259,8 @@ spirkiln_status spirkiln_image_read(const spirkiln_image* image, void* texels, s
                                     char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   if (!valid(image) || (texels == nullptr && size > 0)) {
-    return fail("spirkiln_image_read: texels is NULL, or image is NULL, of another kind or closed", text);
+    return fail("spirkiln_image_read: texels is NULL, or image is NULL, of another kind or closed",
+                text);
   }
   return finish(image->image.read({static_cast<std::byte*>(texels), size}), text);
 }
@@ -292,7 +298,8 @@ spirkiln_status spirkiln_kernel_from_words(spirkiln_device* device, const uint32
   clear(kernel);
   if (kernel == nullptr || (words == nullptr && word_count > 0) || !valid(device)) {
     return fail(
-        "spirkiln_kernel_from_words: kernel or words is NULL, or device is NULL, of another kind or closed",
+        "spirkiln_kernel_from_words: kernel or words is NULL, or device is NULL, of another kind "
+        "or closed",
         text);
   }
   return give(guarded([&]() -> Result<compute::Kernel> {
@@ -343,7 +350,8 @@ spirkiln_status spirkiln_kernel_get_binding(const spirkiln_kernel* kernel, uint3
 spirkiln_status spirkiln_kernel_run(spirkiln_kernel* kernel, const spirkiln_dispatch* dispatch,
                                     char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
-  if (!valid(kernel)) return fail("spirkiln_kernel_run: kernel is NULL, of another kind or closed", text);
+  if (!valid(kernel))
+    return fail("spirkiln_kernel_run: kernel is NULL, of another kind or closed", text);
   return finish(guarded([&]() -> Status {
                   const auto d = dispatch_of(dispatch, "spirkiln_kernel_run");
                   if (!d) return d.error();
@@ -357,8 +365,9 @@ spirkiln_status spirkiln_sequence_create(spirkiln_device* device, spirkiln_seque
   const ErrorText text{error, error_bytes};
   clear(sequence);
   if (sequence == nullptr || !valid(device)) {
-    return fail("spirkiln_sequence_create: sequence is NULL, or device is NULL, of another kind or closed",
-                text);
+    return fail(
+        "spirkiln_sequence_create: sequence is NULL, or device is NULL, of another kind or closed",
+        text);
   }
   return give(compute::Sequence::create(device->device), sequence, text);
 }
@@ -370,7 +379,8 @@ spirkiln_status spirkiln_sequence_add(spirkiln_sequence* sequence, spirkiln_kern
                                       size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   if (!valid(sequence) || !valid(kernel)) {
-    return fail("spirkiln_sequence_add: sequence or kernel is NULL, of another kind or closed", text);
+    return fail("spirkiln_sequence_add: sequence or kernel is NULL, of another kind or closed",
+                text);
   }
   return finish(guarded([&]() -> Status {
                   const auto d = dispatch_of(dispatch, "spirkiln_sequence_add");
@@ -428,8 +438,9 @@ spirkiln_status spirkiln_buffer_wrap(spirkiln_device* device, VkBuffer buffer, u
   const ErrorText text{error, error_bytes};
   clear(wrapped);
   if (wrapped == nullptr || !valid(device)) {
-    return fail("spirkiln_buffer_wrap: wrapped is NULL, or device is NULL, of another kind or closed",
-                text);
+    return fail(
+        "spirkiln_buffer_wrap: wrapped is NULL, or device is NULL, of another kind or closed",
+        text);
   }
   return give(compute::wrap(device->device, buffer, bytes), wrapped, text);
 }
@@ -441,7 +452,8 @@ spirkiln_status spirkiln_image_wrap(spirkiln_device* device, VkImage image, VkIm
   clear(wrapped);
   if (wrapped == nullptr || shape == nullptr || !valid(device)) {
     return fail(
-        "spirkiln_image_wrap: wrapped or shape is NULL, or device is NULL, of another kind or closed",
+        "spirkiln_image_wrap: wrapped or shape is NULL, or device is NULL, of another kind or "
+        "closed",
         text);
   }
   return give(compute::wrap(device->device, image, view, shape_of(*shape)), wrapped, text);
