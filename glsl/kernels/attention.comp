@@ -1,8 +1,9 @@
 #version 450
 // SPDX-License-Identifier: Apache-2.0
-// softmax(factor * q k') v: one invocation a head and position, all heads of `queries` positions in
-// a workgroup. Keys are taken in blocks of `block`, whose loads overlap; the softmax is corrected
-// from block to block, so that memory does not grow with the length. A head begins at any channel
+// softmax(factor * q k') v: `parts` invocations a head and position, all heads of `queries`
+// positions in a workgroup. Each part takes its share of the keys, in blocks of `block`, whose loads
+// overlap; the softmax is corrected from block to block, so that memory does not grow with the
+// length, and at the end from part to part. A head begins at any channel
 // (15 channels are not a whole number of vectors): vectors are shifted into place in registers.
 // Results pass through workgroup memory, since one vector of the output may hold channels of
 // several heads.
@@ -18,13 +19,14 @@ TENSOR_IN(0, qkv_data);
 TENSOR_IN(1, residual_data);
 TENSOR_OUT(2, out_data);
 
-// These size arrays, so they are constants and nothing else. local_size_x = heads * queries.
+// These size arrays, so they are constants and nothing else. local_size_x = heads * queries * parts.
 layout(constant_id = 2) const uint heads = 8;
 layout(constant_id = 3) const uint dim4 = 4;  // vectors of a head
 layout(constant_id = 4) const uint queries = 8;
 layout(constant_id = 5) const uint block = 1;
 layout(constant_id = 6) const uint dim = 0;
 layout(constant_id = 7) const uint len = 0;
+layout(constant_id = 8) const uint parts = 1;
 
 layout(push_constant) uniform parameter {
   Epilogue e;
@@ -33,7 +35,8 @@ layout(push_constant) uniform parameter {
   float factor;
 } p;
 
-shared vec4 result_local[queries * heads * dim4];
+shared vec4 result_local[queries * heads * parts * dim4];
+shared vec2 softmax_local[queries * heads * parts];  // of each part: its maximum and its sum
 
 // Four channels from lane `shift` of a on, b being the vector behind a.
 // Selections only: heads begin at different lanes, and branches would run one after the other.
@@ -51,8 +54,9 @@ void main() {
   uint out4 = (channels + 3) / 4;
   uint base = gl_WorkGroupID.y * psc(len);
   uint query0 = gl_WorkGroupID.x * queries;
-  uint slot = l / heads;
-  uint head = l - slot * heads;
+  uint part = l % parts;
+  uint slot = l / (parts * heads);
+  uint head = l / parts - slot * heads;
   uint last = qkv4 - 1;  // of a row: behind the last head's channels nothing need be read
 
   uint c = head * psc(dim);
@@ -73,7 +77,7 @@ void main() {
   float sum = 0.0;
   uint ck = channels + c;
   uint cv = 2 * channels + c;
-  for (uint key0 = 0; key0 < psc(len); key0 += block) {
+  for (uint key0 = part * block; key0 < psc(len); key0 += parts * block) {
     float score[block];
     float new_top = top;
     [[unroll]] for (uint k = 0; k < block; k++) {
@@ -106,7 +110,21 @@ void main() {
     }
   }
 
-  [[unroll]] for (uint d = 0; d < dim4; d++) result_local[l * dim4 + d] = result[d] / sum;
+  float weight = 1.0 / sum;
+  if (parts > 1) {
+    softmax_local[l] = vec2(top, sum);
+    barrier();
+    uint first = l - part;
+    float all_top = top;
+    for (uint i = 0; i < parts; i++) all_top = max(all_top, softmax_local[first + i].x);
+    float all_sum = 0.0;
+    for (uint i = 0; i < parts; i++) {
+      vec2 other = softmax_local[first + i];
+      all_sum += other.y * exp(other.x - all_top);
+    }
+    weight = exp(top - all_top) / all_sum;
+  }
+  [[unroll]] for (uint d = 0; d < dim4; d++) result_local[l * dim4 + d] = result[d] * weight;
   barrier();
   for (uint i = l; i < queries * out4; i += gl_WorkGroupSize.x) {
     uint r = i / out4;
@@ -116,7 +134,10 @@ void main() {
     for (uint lane = 0; lane < 4; lane++) {
       uint h = (first + lane) / psc(dim);
       uint d = first + lane - h * psc(dim);
-      if (h < heads) v[lane] = result_local[(r * heads + h) * dim4 + d / 4][d % 4];
+      if (h >= heads) break;
+      for (uint i = 0; i < parts; i++) {
+        v[lane] += result_local[((r * heads + h) * parts + i) * dim4 + d / 4][d % 4];
+      }
     }
     uint o = (base + query0 + r) * out4 + first / 4;
     afpvec4 residual_value = load_residual(residual_data, o);

@@ -1,8 +1,9 @@
 #version 450
 // SPDX-License-Identifier: Apache-2.0
 // The gate of squeeze-and-excite: two fully connected layers on the mean of one picture, a
-// workgroup for each picture. X invocations stand side by side on vectors of outputs, Y share the
-// inputs of each. MAX_VECTORS bounds both the input and the middle.
+// workgroup for each picture. The mean comes as such (`rows` is 1), or is taken here: of all pixels,
+// or of what mean_partial has added up. X invocations stand side by side on vectors of outputs, Y
+// share the inputs of each. MAX_VECTORS bounds both the input and the middle.
 
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
@@ -19,10 +20,12 @@ layout(binding = 5) readonly buffer weight2_blob { sfpvec4 weight2_data[]; };
 layout(binding = 6) readonly buffer scale2_blob { vec4 scale2_data[]; };
 layout(binding = 7) readonly buffer bias2_blob { vec4 bias2_data[]; };
 TENSOR_OUT(8, out_data);
+layout(binding = 9) readonly buffer sum_blob { vec4 sum_data[]; };  // of mean_partial
 
 layout(constant_id = 2) const uint in4 = 0;
 layout(constant_id = 3) const uint mid4 = 0;
 layout(constant_id = 4) const uint out4 = 0;
+layout(constant_id = 5) const uint source = 0;  // 0 the mean, 1 pixels, 2 sums of mean_partial
 
 layout(push_constant) uniform parameter {
   Epilogue e;
@@ -30,6 +33,8 @@ layout(push_constant) uniform parameter {
   uint in4;
   uint mid4;
   uint out4;
+  uint rows;     // of a picture, in the source
+  float factor;  // 1 / pixels
 } p;
 
 const uint MAX_VECTORS = 256;
@@ -63,11 +68,50 @@ shared vec4 share_local[X * Y];
     for (uint i = 1; i < Y; i++) sum += share_local[i * X + gl_LocalInvocationID.x]; \
   }
 
+vec4 source_row(uint i) { return source == 2 ? sum_data[i] : vec4(tensor_ld4(x_data, i)); }
+
+// Invocations stand side by side on the vectors of a row, what is left of them shares the rows.
+void take_mean(uint picture, uint l) {
+  uint base = picture * p.rows * psc(in4);
+  for (uint first = 0; first < psc(in4); first += X * Y) {
+    uint width = min(psc(in4) - first, X * Y);
+    uint shares = X * Y / width;
+    uint share = l / width;
+    uint i = first + l - share * width;
+    vec4 sum = vec4(0.0);
+    if (share < shares) {
+      uint row = share;
+      for (; row + 3 * shares < p.rows; row += 4 * shares) {  // loads that overlap
+        vec4 a = source_row(base + row * psc(in4) + i);
+        vec4 b = source_row(base + (row + shares) * psc(in4) + i);
+        vec4 c = source_row(base + (row + 2 * shares) * psc(in4) + i);
+        vec4 d = source_row(base + (row + 3 * shares) * psc(in4) + i);
+        sum += (a + b) + (c + d);
+      }
+      for (; row < p.rows; row += shares) sum += source_row(base + row * psc(in4) + i);
+    }
+    barrier();
+    share_local[l] = sum;
+    barrier();
+    for (uint left = shares; left > 1;) {
+      uint kept = (left + 1) / 2;
+      if (share < left - kept) share_local[l] += share_local[l + kept * width];
+      left = kept;
+      barrier();
+    }
+    if (share == 0) x_local[i] = afp2lfpvec4(afpvec4(share_local[l] * p.factor));
+  }
+}
+
 void main() {
   uint picture = gl_WorkGroupID.x;
   uint l = gl_LocalInvocationID.y * X + gl_LocalInvocationID.x;
-  for (uint i = l; i < psc(in4); i += X * Y) {
-    x_local[i] = tensor_local4(x_data, picture * psc(in4) + i);
+  if (source != 0) {
+    take_mean(picture, l);
+  } else {
+    for (uint i = l; i < psc(in4); i += X * Y) {
+      x_local[i] = tensor_local4(x_data, picture * psc(in4) + i);
+    }
   }
   barrier();
   for (uint first = 0; first < psc(mid4); first += X) {

@@ -12,6 +12,7 @@
 
 #include "cpu/loops.hpp"
 #include "cpu/operators.hpp"
+#include "graph/best.hpp"
 #include "graph/finite.hpp"
 #include "loader/guard.hpp"
 
@@ -193,7 +194,15 @@ Status CpuGraph::run_picture(const Plan& plan, const std::uint8_t* bytes,
     const std::size_t n = values_of(plan.outputs[i].dims);
     const auto* values = reinterpret_cast<const float*>(arena_.data() + plan.outputs[i].offset);
     if (!all_finite(values, n)) return not_finite(plan, bytes, picture);
-    outputs[i].values.insert(outputs[i].values.end(), values, values + n);
+    if (!options_.best_class) {
+      outputs[i].values.insert(outputs[i].values.end(), values, values + n);
+      continue;
+    }
+    const std::size_t channels = plan.outputs[i].dims.c;
+    for (std::size_t at = 0; at < n; at += channels) {
+      const auto best = best_channel(values + at, channels);
+      outputs[i].values.insert(outputs[i].values.end(), best.begin(), best.end());
+    }
   }
   return Ok{};
 }
@@ -211,8 +220,8 @@ Result<std::vector<TensorF32>> CpuGraph::run(const Pictures& pictures, RunTiming
       t.n = pictures.n;
       t.h = o.dims.h;
       t.w = o.dims.w;
-      t.c = o.dims.c;
-      t.values.reserve(values_of(o.dims) * pictures.n);
+      t.c = options_.best_class ? 2 : o.dims.c;
+      t.values.reserve(o.dims.pixels() * t.c * pictures.n);
     }
     const std::size_t bytes = std::size_t{pictures.h} * pictures.w * 4;
     for (std::uint32_t i = 0; i < pictures.n; ++i) {

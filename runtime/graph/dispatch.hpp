@@ -63,7 +63,7 @@ enum class BufferKind : std::uint8_t {
            // variant (sfpvec4), kFloat32 as vec4
   kScratch,  // index into Lowered::scratch_bytes
   kBytesIn,  // the caller's picture, one uint a pixel (lower_input only)
-  kFloatsOut  // the caller's result, tight fp32 N x H x W x C (lower_output only)
+  kFloatsOut  // the caller's result, tight fp32 N x H x W x C (lower_output, lower_best)
 };
 struct BufferRef {
   BufferKind kind;
@@ -115,10 +115,16 @@ struct LowerRequest {
 
 // Errors: kUnsupported with the operator's name and the shape when no kernel can take it.
 Result<Lowered> lower_node(const LowerRequest& request);
+// A squeeze-excite gate and the global mean that only it reads, together: input 0 is the mean's,
+// the other inputs and the constants are the gate's. kUnsupported also where that gains nothing.
+Result<Lowered> lower_gate(const LowerRequest& mean, const LowerRequest& gate);
 // Picture bytes to the input tensor; scale and shift as in ModelHeader.
 Result<Lowered> lower_input(const Dims& input, const float scale[4], const float shift[4],
                             const DeviceTraits& traits);
 // A tensor to tight floats for the caller.
 Result<Lowered> lower_output(const Dims& output, const DeviceTraits& traits);
+// For each pixel its best channel and that channel's value, as two floats. `of_logits`: the value
+// is the channel's share of the softmax.
+Result<Lowered> lower_best(const Dims& output, bool of_logits, const DeviceTraits& traits);
 
 }  // namespace spirkiln

@@ -23,20 +23,32 @@ class Planner {
         tensors_(model.tensors.size(), kNoBuffer),
         consts_(model.consts.size(), kNoBuffer) {}
 
-  Result<PlannedGraph> run(const Lowering& lowering, const NodeRange& watched) {
+  Result<PlannedGraph> run(const Lowering& lowering, const PlanWish& wish) {
     if (auto s = add_input(lowering); !s) return std::move(s).error();
-    const bool whole = watched.count == 0;
-    const std::size_t end =
-        whole ? model_.nodes.size() : std::min(watched.first + watched.count, model_.nodes.size());
+    const std::size_t all = model_.nodes.size();
+    const bool whole = wish.node_count == 0;
+    const std::size_t end = whole ? all : std::min(wish.first_node + wish.node_count, all);
+    const bool best = whole && wish.best_class;
+    std::vector<bool> skipped = best ? softmax_of_outputs() : std::vector<bool>(all);
     for (std::size_t i = 0; i < end; ++i) {
       const model::Node& n = model_.nodes[i];
+      if (skipped[i]) continue;
+      if (const model::Node* gate = whole ? gate_of(i) : nullptr; gate != nullptr) {
+        auto together = add_gate(n, *gate, lowering);
+        if (!together) return std::move(together).error();
+        if (*together) {
+          skipped[static_cast<std::size_t>(gate - model_.nodes.data())] = true;
+          continue;
+        }
+      }
       if (auto s = add_node(n, lowering); !s) return std::move(s).error();
-      if (whole || i < watched.first) continue;
+      if (whole || i < wish.first_node) continue;
       if (auto s = add_output(n.output, lowering); !s) return std::move(s).error();
     }
     for (const std::uint32_t t : model_.outputs) {
       if (!whole) break;
-      if (auto s = add_output(t, lowering); !s) return std::move(s).error();
+      auto s = best ? add_best(t, skipped, lowering) : add_output(t, lowering);
+      if (!s) return std::move(s).error();
     }
     auto program = builder_.finish();
     if (!program) return std::move(program).error();
@@ -44,7 +56,7 @@ class Planner {
     plan.program = *std::move(program);
     plan.upload_offset = plan.program.buffers[picture_].offset;
     for (const Output& o : outputs_) {
-      plan.outputs.push_back({shapes_[o.tensor], plan.program.buffers[o.buffer].offset});
+      plan.outputs.push_back({o.dims, plan.program.buffers[o.buffer].offset});
     }
     return plan;
   }
@@ -90,29 +102,118 @@ class Planner {
   Status add_output(std::uint32_t t, const Lowering& lowering) {
     auto lowered = lowering.output(shapes_[t], traits_);
     if (!lowered) return std::move(lowered).error();
-    const Dims& d = shapes_[t];
-    const std::uint64_t bytes = d.pixels() * d.c * 4;
-    const std::string name = name_of(t) + " as floats";
+    return add_floats(t, *lowered, shapes_[t], name_of(t) + " as floats");
+  }
+
+  // Nodes whose softmax is not needed as such: the best share is that of the best logit.
+  std::vector<bool> softmax_of_outputs() const {
+    std::vector<bool> found(model_.nodes.size());
+    std::vector<bool> read(model_.tensors.size());
+    for (const model::Node& n : model_.nodes) {
+      for (const std::uint32_t t : model_.inputs_of(n)) read[t] = true;
+    }
+    for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
+      const model::Node& n = model_.nodes[i];
+      const model::Epilogue& e = n.epilogue;
+      const bool plain = n.op == model::Op::kSoftmax && n.flags == 0 &&
+                         e.act == model::Activation::kNone && e.post_scale == 1 && e.post_bias == 0;
+      found[i] =
+          plain && !read[n.output] &&
+          std::find(model_.outputs.begin(), model_.outputs.end(), n.output) != model_.outputs.end();
+    }
+    return found;
+  }
+
+  // Of each pixel of the tensor the best channel and its value.
+  Status add_best(std::uint32_t t, const std::vector<bool>& skipped, const Lowering& lowering) {
+    std::uint32_t from = t;
+    for (std::size_t i = 0; i < skipped.size(); ++i) {
+      const model::Node& n = model_.nodes[i];
+      if (skipped[i] && n.output == t) from = model_.inputs_of(n)[0];
+    }
+    auto lowered = lowering.best(shapes_[from], from != t, traits_);
+    if (!lowered) return std::move(lowered).error();
+    Dims dims = shapes_[t];
+    dims.c = 2;
+    return add_floats(from, *lowered, dims, name_of(t) + ", its best channels");
+  }
+
+  // What `lowered` makes of the tensor: tight floats, `dims` of them, in download memory.
+  Status add_floats(std::uint32_t t, const Lowered& lowered, const Dims& dims,
+                    const std::string& name) {
+    const std::uint64_t bytes = dims.pixels() * dims.c * 4;
     const std::uint32_t result = builder_.add_buffer(Home::kDownload, bytes, name);
     // A kernel's scattered stores through the bus run at 2 GB/s, a copy of the same bytes at 50.
     const std::uint32_t out =
         unified_memory_ ? result : builder_.add_buffer(Home::kArena, bytes, name);
     if (out != result) builder_.add_copy(out, result);
-    outputs_.push_back({t, result});
+    outputs_.push_back({dims, result});
     auto resolve = [&](const BufferRef& ref) -> Result<std::uint32_t> {
       if (ref.kind == BufferKind::kInput && ref.index == 0) return tensors_[t];
       if (ref.kind == BufferKind::kFloatsOut) return out;
       return wrong_reference("the output " + name_of(t));
     };
-    return builder_.add(*lowered, resolve, "output " + name_of(t));
+    return builder_.add(lowered, resolve, "output " + name_of(t));
+  }
+
+  // The squeeze-excite gate that alone reads the mean which node `i` takes; null for other nodes.
+  const model::Node* gate_of(std::size_t i) const {
+    const model::Node& mean = model_.nodes[i];
+    if (mean.op != model::Op::kGlobalMean) return nullptr;
+    for (const std::uint32_t t : model_.outputs) {
+      if (t == mean.output) return nullptr;
+    }
+    const model::Node* reader = nullptr;
+    for (const model::Node& n : model_.nodes) {
+      const auto inputs = model_.inputs_of(n);
+      const auto uses = std::count(inputs.begin(), inputs.end(), mean.output);
+      if (uses == 0) continue;
+      if (reader != nullptr || uses > 1) return nullptr;
+      reader = &n;
+    }
+    const bool gate = reader != nullptr && reader->op == model::Op::kSqueezeExcite &&
+                      model_.inputs_of(*reader)[0] == mean.output;
+    return gate ? reader : nullptr;
+  }
+
+  LowerRequest request_of(const model::Node& n) const {
+    LowerRequest request{n, {}, shapes_[n.output], traits_};
+    for (const std::uint32_t t : model_.inputs_of(n)) request.inputs.push_back(shapes_[t]);
+    return request;
+  }
+
+  // Buffers that are not inputs.
+  Result<std::uint32_t> buffer_of(const BufferRef& ref, const model::Node& n,
+                                  const std::string& name) {
+    const auto consts = model_.consts_of(n);
+    if (ref.kind == BufferKind::kOutput) return tensor(n.output);
+    if (ref.kind == BufferKind::kConst && ref.index < consts.size()) {
+      return constant(consts[ref.index]);
+    }
+    return wrong_reference(name);
+  }
+
+  // False where the two are lowered one by one.
+  Result<bool> add_gate(const model::Node& mean, const model::Node& gate,
+                        const Lowering& lowering) {
+    // A residual of the gate may not be there yet.
+    if (gate.flags != 0) return false;
+    auto lowered = lowering.gate(request_of(mean), request_of(gate));
+    if (!lowered) return false;
+    const std::string name = "node " + std::string(model_.string(gate.name));
+    auto resolve = [&](const BufferRef& ref) -> Result<std::uint32_t> {
+      if (ref.kind == BufferKind::kInput && ref.index == 0) {
+        return tensor(model_.inputs_of(mean)[0]);
+      }
+      return buffer_of(ref, gate, name);
+    };
+    if (auto s = builder_.add(*lowered, resolve, name); !s) return std::move(s).error();
+    return true;
   }
 
   Status add_node(const model::Node& n, const Lowering& lowering) {
     const auto inputs = model_.inputs_of(n);
-    const auto consts = model_.consts_of(n);
-    LowerRequest request{n, {}, shapes_[n.output], traits_};
-    for (const std::uint32_t t : inputs) request.inputs.push_back(shapes_[t]);
-    auto lowered = lowering.node(request);
+    auto lowered = lowering.node(request_of(n));
     const std::string name = "node " + std::string(model_.string(n.name));
     if (!lowered) {
       Error e = std::move(lowered).error();
@@ -123,11 +224,7 @@ class Planner {
       if (ref.kind == BufferKind::kInput && ref.index < inputs.size()) {
         return tensor(inputs[ref.index]);
       }
-      if (ref.kind == BufferKind::kOutput) return tensor(n.output);
-      if (ref.kind == BufferKind::kConst && ref.index < consts.size()) {
-        return constant(consts[ref.index]);
-      }
-      return wrong_reference(name);
+      return buffer_of(ref, n, name);
     };
     return builder_.add(*lowered, resolve, name);
   }
@@ -141,7 +238,8 @@ class Planner {
   std::vector<std::uint32_t> tensors_, consts_;  // buffers of the program
   std::uint32_t picture_ = kNoBuffer;
   struct Output {
-    std::uint32_t tensor, buffer;
+    Dims dims;
+    std::uint32_t buffer;
   };
   std::vector<Output> outputs_;
 };
@@ -152,11 +250,11 @@ Result<PlannedGraph> plan_graph(const Model::State& model, const InputShape& inp
                                 const Table& table, const DeviceCaps& caps,
                                 const SelectRules& rules, const std::vector<Form>& forms,
                                 const WeightLayout& weights, const ImageNeeds& needs,
-                                const Lowering& lowering, const NodeRange& watched) {
+                                const Lowering& lowering, const PlanWish& wish) {
   auto shapes = tensor_shapes(model, input);
   if (!shapes) return std::move(shapes).error();
   return Planner(model, *std::move(shapes), table, caps, rules, forms, weights, needs)
-      .run(lowering, watched);
+      .run(lowering, wish);
 }
 
 Result<std::vector<Form>> choose_forms(const std::string& variant, const DeviceCaps& caps) {

@@ -15,9 +15,11 @@ namespace spirkiln {
 // The functions of dispatch.hpp; tests put their own in their place.
 struct Lowering {
   std::function<Result<Lowered>(const LowerRequest&)> node = lower_node;
+  std::function<Result<Lowered>(const LowerRequest&, const LowerRequest&)> gate = lower_gate;
   std::function<Result<Lowered>(const Dims&, const float[4], const float[4], const DeviceTraits&)>
       input = lower_input;
   std::function<Result<Lowered>(const Dims&, const DeviceTraits&)> output = lower_output;
+  std::function<Result<Lowered>(const Dims&, bool, const DeviceTraits&)> best = lower_best;
 };
 
 struct PlannedOutput {
@@ -25,9 +27,12 @@ struct PlannedOutput {
   std::uint64_t offset = 0;  // of tight floats in download memory
 };
 
-// Nodes of a graph, in its order.
-struct NodeRange {
-  std::size_t first = 0, count = 0;
+// What is wanted of a graph.
+struct PlanWish {
+  // Where `count` is not 0, the graph ends behind the last of these nodes, and its outputs are what
+  // they compute.
+  std::size_t first_node = 0, node_count = 0;
+  bool best_class = false;  // as GraphOptions
 };
 
 struct PlannedGraph {
@@ -36,14 +41,13 @@ struct PlannedGraph {
   std::vector<PlannedOutput> outputs;
 };
 
-// `needs` is asked where the forms are image forms. Where `watched` has nodes, the graph ends
-// behind the last of them, and its outputs are what they compute. Errors: those of tensor_shapes,
-// of lowering and of ProgramBuilder.
+// `needs` is asked where the forms are image forms. Errors: those of tensor_shapes, of lowering and
+// of ProgramBuilder.
 Result<PlannedGraph> plan_graph(const Model::State& model, const InputShape& input,
                                 const Table& table, const DeviceCaps& caps,
                                 const SelectRules& rules, const std::vector<Form>& forms,
                                 const WeightLayout& weights, const ImageNeeds& needs = {},
-                                const Lowering& lowering = {}, const NodeRange& watched = {});
+                                const Lowering& lowering = {}, const PlanWish& wish = {});
 
 // Which variants a graph may use: exactly the one that is named, or where `variant` is empty the
 // device's best. Errors: kInvalidArgument for a name that is none.

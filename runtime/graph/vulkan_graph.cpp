@@ -62,7 +62,7 @@ class VulkanGraph final : public GraphBackend {
 
  private:
   Result<PlannedGraph> plan_in(const std::vector<Form>& wanted, const WeightLayout& layout,
-                               const InputShape& shape, const NodeRange& watched = {}) const;
+                               const InputShape& shape, const PlanWish& wish) const;
   WeightLayout layout_for(const std::vector<Form>& wanted) const;
   Result<PlannedGraph> plan(const InputShape& shape);
   Result<Plan*> plan_for(const InputShape& shape, RunTimings* timings);
@@ -92,22 +92,24 @@ Status VulkanGraph::upload_weights() {
 
 Result<PlannedGraph> VulkanGraph::plan_in(const std::vector<Form>& wanted,
                                           const WeightLayout& layout, const InputShape& shape,
-                                          const NodeRange& watched) const {
+                                          const PlanWish& wish) const {
   return plan_graph(
       *model.state(), shape, table, device.state()->caps, rules, wanted, layout,
-      [&](const TensorImage& i) { return image_need(*device.state(), i); }, {}, watched);
+      [&](const TensorImage& i) { return image_need(*device.state(), i); }, {}, wish);
 }
 
 // Where a kernel has no variant left in 16 bits and no form was asked for, the graph goes on in
 // fp32: its weights are uploaded anew, and what was planned before is planned again.
 Result<PlannedGraph> VulkanGraph::plan(const InputShape& shape) {
-  auto planned = plan_in(forms, weights, shape);
+  PlanWish wish;
+  wish.best_class = options.best_class;
+  auto planned = plan_in(forms, weights, shape, wish);
   if (planned || planned.error().code != ErrorCode::kNoVariant || forced_form ||
       forms.front() == kFp32) {
     return planned;
   }
   const std::vector<Form> wider = {kFp32};
-  auto instead = plan_in(wider, layout_for(wider), shape);
+  auto instead = plan_in(wider, layout_for(wider), shape, wish);
   if (!instead) {
     return Error{planned.error().code,
                  planned.error().message + "\nand in fp32: " + instead.error().message};
@@ -224,7 +226,10 @@ Result<std::vector<TensorF32>> VulkanGraph::run(const Pictures& pictures, RunTim
 Result<std::vector<TensorF32>> VulkanGraph::run_nodes(const Pictures& pictures, std::size_t first,
                                                       std::size_t count) {
   if (lost()) return lost_error(device);
-  auto planned = plan_in(forms, weights, {pictures.n, pictures.h, pictures.w}, {first, count});
+  PlanWish wish;
+  wish.first_node = first;
+  wish.node_count = count;
+  auto planned = plan_in(forms, weights, {pictures.n, pictures.h, pictures.w}, wish);
   if (!planned) return std::move(planned).error();
   Plan plan{*std::move(planned), nullptr, 0};
   if (auto s = executor->reserve_for(plan.planned.program); !s) return std::move(s).error();

@@ -10,7 +10,7 @@ namespace {
 
 class GraphNet final : public Net {
  public:
-  explicit GraphNet(Graph graph) : graph_(std::move(graph)) {}
+  GraphNet(Graph graph, bool best_class) : graph_(std::move(graph)), best_class_(best_class) {}
 
   Result<TensorF32> run(const Pictures& pictures) override {
     RunTimings timings;
@@ -28,6 +28,8 @@ class GraphNet final : public Net {
     return std::move(outputs->front());
   }
 
+  bool gives_best_class() const override { return best_class_; }
+
   RunTimings timings() const override {
     const std::lock_guard lock(mutex_);
     return sum_;
@@ -35,12 +37,15 @@ class GraphNet final : public Net {
 
  private:
   Graph graph_;
+  bool best_class_;
   mutable std::mutex mutex_;
   RunTimings sum_;
 };
 
 }  // namespace
 
-std::shared_ptr<Net> make_net(Graph graph) { return std::make_shared<GraphNet>(std::move(graph)); }
+std::shared_ptr<Net> make_net(Graph graph, bool best_class) {
+  return std::make_shared<GraphNet>(std::move(graph), best_class);
+}
 
 }  // namespace spirkiln

@@ -32,7 +32,7 @@ Result<std::shared_ptr<Net>> open_net(const fs::path& file, const Device& device
                                           " channels, expected " + std::to_string(channels) + " (" +
                                           because + ")"};
   }
-  return make_net(std::move(*graph));
+  return make_net(std::move(*graph), options.best_class);
 }
 
 // share/spirkiln of the tree that this library is installed in, empty outside of one. lib may have
@@ -68,7 +68,9 @@ Result<OcrReader> OcrReader::open(const std::string& folder, const Device& devic
   auto orient = open_net(root / "cls.spkm", device, graph_options, 2, "upright, upside-down");
   if (!orient) return std::move(orient).error();
   const std::size_t classes = dictionary->classes();
-  auto recognise = open_net(root / "rec.spkm", device, graph_options, classes,
+  GraphOptions of_lines = graph_options;
+  of_lines.best_class = true;  // of 6625 probabilities a step, the pipeline wants one
+  auto recognise = open_net(root / "rec.spkm", device, of_lines, classes,
                             "the " + std::to_string(classes - 2) + " characters of " + keys +
                                 ", the blank and the space; take both from one model package");
   if (!recognise) return std::move(recognise).error();

@@ -103,6 +103,18 @@ Steps best_classes(std::span<const float> values, std::uint32_t t, std::size_t c
   return steps;
 }
 
+Steps given_classes(std::span<const float> pairs) {
+  Steps steps;
+  steps.t = static_cast<std::uint32_t>(pairs.size() / 2);
+  for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+    // What is no class at all stays none: the caller looks.
+    const bool known = pairs[i] >= 0 && pairs[i] < 0x1p24f;
+    steps.classes.push_back(known ? static_cast<std::uint32_t>(pairs[i]) : UINT32_MAX);
+    steps.probabilities.push_back(pairs[i + 1]);
+  }
+  return steps;
+}
+
 Reading collapse(const Steps& steps, const Dictionary& dictionary) {
   Reading reading;
   std::uint32_t before = 0;
@@ -151,14 +163,21 @@ Result<Recognition> recognise(Net& net, const Dictionary& dictionary,
       if (!answer) return answer.error();
       ++out.runs;
       const std::size_t one = answer->values.size() / count;
-      if (one == 0 || one * count != answer->values.size() || one % classes != 0) {
+      const bool best_only = net.gives_best_class();
+      const std::size_t a_step = best_only ? 2 : classes;
+      if (one == 0 || one * count != answer->values.size() || one % a_step != 0) {
         return wrong_model("recognition", *answer,
-                           "a multiple of " + std::to_string(classes) + " (the dictionary) a line");
+                           "a multiple of " + std::to_string(a_step) +
+                               (best_only ? "" : " (the dictionary)") + " a line");
       }
       for (std::size_t i = 0; i < count; ++i) {
         const auto values = std::span<const float>(answer->values).subspan(i * one, one);
-        const Steps steps =
-            best_classes(values, static_cast<std::uint32_t>(one / classes), classes);
+        const auto t = static_cast<std::uint32_t>(one / a_step);
+        const Steps steps = best_only ? given_classes(values) : best_classes(values, t, classes);
+        if (std::any_of(steps.classes.begin(), steps.classes.end(),
+                        [&](std::uint32_t c) { return c >= classes; })) {
+          return wrong_model("recognition", *answer, "classes of the dictionary");
+        }
         for (const float p : steps.probabilities) {
           if (!std::isfinite(p)) return not_finite("recognition");
         }

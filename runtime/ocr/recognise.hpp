@@ -31,6 +31,9 @@ struct Steps {  // what the best class of every step says
 // probability of a step is not finite where any of its values is not.
 Steps best_classes(std::span<const float> values, std::uint32_t t, std::size_t classes);
 
+// The same from pairs of class and probability (Net::gives_best_class).
+Steps given_classes(std::span<const float> pairs);
+
 // CTC, greedy: repeats count once, then blanks go.
 Reading collapse(const Steps& steps, const Dictionary& dictionary);
 

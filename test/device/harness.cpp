@@ -334,8 +334,11 @@ void add_residual(Case* c, std::uint32_t way, std::size_t seed) {
   c->inputs.push_back(Maker(static_cast<std::uint32_t>(seed)).tensor(c->output));
 }
 
-void run_in(Form form, KernelRunner* r, const Case& c, const RunOptions& options) {
-  const Lowered lowered = lowered_with(c, options);
+}  // namespace
+
+void check_lowered(const Lowered& lowered, const Case& c, const oracle::Tensor& want, Form form) {
+  KernelRunner* r = runner(form);
+  if (r == nullptr) return;
   KernelRunner::Buffers buffers;
   for (const auto& t : c.inputs) buffers.inputs.push_back(to_storage(padded(t), form));
   for (std::size_t i = 0; i < c.consts.size(); i++) {
@@ -346,12 +349,9 @@ void run_in(Form form, KernelRunner* r, const Case& c, const RunOptions& options
   auto out = r->run(lowered, buffers);
   if (!out) FAIL(out.error().message);
   note_run(lowered, form);
-  const oracle::Tensor want = oracle::run(c.node, c.inputs, c.consts, c.output);
   compare(from_storage(out->output, form), want, form,
           c.node.op == model::Op::kSoftmax && !(c.node.flags & model::kHasResidual));
 }
-
-}  // namespace
 
 void check(const Case& c, const RunOptions& options) {
   const Dispatch last = lowered_with(c, options).dispatches.back();
@@ -360,8 +360,7 @@ void check(const Case& c, const RunOptions& options) {
   const std::size_t turn = session().turns[name]++;
   const auto lines = activations(false);
   for (const Form form : options.only.empty() ? forms_for(options.forms, turn) : options.only) {
-    KernelRunner* r = runner(form);
-    if (r == nullptr) continue;
+    if (runner(form) == nullptr) continue;
     Case formed = c;
     formed.node.epilogue =
         options.activation.value_or(lines[(turn + number_of(form)) % lines.size()]);
@@ -369,7 +368,8 @@ void check(const Case& c, const RunOptions& options) {
     add_residual(&formed, way, turn);
     INFO(residual_key(name + " " + form_name(form), way)
          << ", activation " << static_cast<int>(formed.node.epilogue.act));
-    run_in(form, r, formed, options);
+    check_lowered(lowered_with(formed, options), formed,
+                  oracle::run(formed.node, formed.inputs, formed.consts, formed.output), form);
   }
 }
 

@@ -82,6 +82,10 @@ struct RunOptions {
 // and between kernels, so that every kernel and every form has all three.
 void check(const Case& c, const RunOptions& options);
 
+// What lowering made, run on the data of `c` and compared with `want`. Skips forms that the device
+// cannot run.
+void check_lowered(const Lowered& lowered, const Case& c, const oracle::Tensor& want, Form form);
+
 // Null when no device is there (the tests are then skipped).
 const Device* device();
 const Table& table();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pooling, the global mean, the squeeze-and-excite gate.
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 
 #include "harness.hpp"
 
@@ -76,36 +77,47 @@ TEST_CASE("mean of values that sum to more than half precision holds", "[mean]")
   check(c, options);
 }
 
+namespace {
+
+struct GateShape {
+  std::uint32_t n, cin, cmid, cout;
+};
+
+// With inputs yet to come.
+Case gate_case(const GateShape& s, model::Activation act, float a, float b, Maker& make) {
+  Case c;
+  c.node.op = Op::kSqueezeExcite;
+  c.node.i[10] = static_cast<std::int32_t>(s.cin);
+  c.node.i[11] = static_cast<std::int32_t>(s.cout);
+  c.node.i[12] = static_cast<std::int32_t>(s.cmid);
+  c.node.i[13] = static_cast<std::int32_t>(act);
+  c.node.f[0] = a;
+  c.node.f[1] = b;
+  const auto pad4 = [](std::uint32_t v) { return (v + 3) / 4 * 4; };
+  c.consts = {make.weights(pad4(s.cin), s.cmid, [&](std::uint64_t r) { return r < s.cin; }),
+              make.vector(s.cmid, 0.25, 1),
+              make.vector(s.cmid, -1, 1),
+              make.weights(pad4(s.cmid), s.cout, [&](std::uint64_t r) { return r < s.cmid; }),
+              make.vector(s.cout, 0.25, 1),
+              make.vector(s.cout, -1, 1)};
+  c.const_is_weight = {true, false, false, true, false, false};
+  c.output = {s.n, 1, 1, s.cout};
+  return c;
+}
+
+}  // namespace
+
 TEST_CASE("squeeze-and-excite gate", "[squeeze_excite]") {
   if (!device()) SKIP("no Vulkan device");
-  struct Shape {
-    std::uint32_t n, cin, cmid, cout;
-  };
-  const Shape shapes[] = {{1, 1, 1, 1},    {2, 16, 4, 16},  {1, 30, 7, 30},
-                          {3, 67, 17, 67}, {1, 131, 33, 5}, {2, 1029, 3, 6}};
+  const GateShape shapes[] = {{1, 1, 1, 1},    {2, 16, 4, 16},  {1, 30, 7, 30},
+                              {3, 67, 17, 67}, {1, 131, 33, 5}, {2, 1029, 3, 6}};
   std::uint32_t k = 0;
-  for (const Shape& s : shapes) {
+  for (const GateShape& s : shapes) {
     for (const auto& [act, a, b] : {std::tuple{model::Activation::kRelu, 0.f, 0.f},
                                     std::tuple{model::Activation::kHardSwish, 1.f / 6, 0.5f}}) {
       Maker make(700 + k);
-      Case c;
-      c.node.op = Op::kSqueezeExcite;
-      c.node.i[10] = static_cast<std::int32_t>(s.cin);
-      c.node.i[11] = static_cast<std::int32_t>(s.cout);
-      c.node.i[12] = static_cast<std::int32_t>(s.cmid);
-      c.node.i[13] = static_cast<std::int32_t>(act);
-      c.node.f[0] = a;
-      c.node.f[1] = b;
-      const auto pad4 = [](std::uint32_t v) { return (v + 3) / 4 * 4; };
+      Case c = gate_case(s, act, a, b, make);
       c.inputs = {make.tensor({s.n, 1, 1, s.cin})};
-      c.consts = {make.weights(pad4(s.cin), s.cmid, [&](std::uint64_t r) { return r < s.cin; }),
-                  make.vector(s.cmid, 0.25, 1),
-                  make.vector(s.cmid, -1, 1),
-                  make.weights(pad4(s.cmid), s.cout, [&](std::uint64_t r) { return r < s.cmid; }),
-                  make.vector(s.cout, 0.25, 1),
-                  make.vector(s.cout, -1, 1)};
-      c.const_is_weight = {true, false, false, true, false, false};
-      c.output = {s.n, 1, 1, s.cout};
       INFO("shape " << k);
       // More than 1024 channels do not fit its workgroup memory: two matrix products.
       const char* expected = s.cin > 1024 ? "" : "squeeze_excite";
@@ -116,6 +128,72 @@ TEST_CASE("squeeze-and-excite gate", "[squeeze_excite]") {
       check(c, {few, "", {}});
       k++;
     }
+  }
+}
+
+TEST_CASE("squeeze-and-excite takes the mean along", "[squeeze_excite]") {
+  if (!device()) SKIP("no Vulkan device");
+  struct Shape {
+    std::uint32_t h, w;
+    GateShape gate;
+    std::size_t dispatches;
+  };
+  // From one pixel to what mean_partial has to begin.
+  const Shape shapes[] = {{1, 1, {1, 5, 2, 5}, 1},
+                          {3, 5, {2, 16, 4, 16}, 1},
+                          {17, 31, {3, 67, 17, 67}, 1},
+                          {2, 2, {1, 1000, 3, 6}, 1},
+                          {97, 90, {2, 19, 5, 19}, 2}};
+  std::size_t turn = 0;
+  for (const Shape& s : shapes) {
+    Maker make(static_cast<std::uint32_t>(760 + turn));
+    Case c = gate_case(s.gate, model::Activation::kRelu, 0, 0, make);
+    c.node.epilogue = activations(false)[turn % 5];
+    const Dims x{s.gate.n, s.h, s.w, s.gate.cin};
+    // Pixels in pairs around a value that every form holds, so that the mean is one, too.
+    const oracle::Tensor mean = make.tensor({x.n, 1, 1, x.c});
+    oracle::Tensor pixels = make.tensor(x);
+    const std::uint64_t hw = std::uint64_t{s.h} * s.w;
+    for (std::uint64_t p = 0; p < x.pixels(); p++) {
+      const std::uint64_t at = p % hw;
+      for (std::uint32_t i = 0; i < x.c; i++) {
+        const double middle = mean.v[p / hw * x.c + i];
+        double& v = pixels.v[p * x.c + i];
+        if (at == hw - 1 && at % 2 == 0) {
+          v = middle;
+        } else if (at % 2 == 0) {
+          v = std::round((middle + v) * 512) / 512;
+        } else {
+          v = 2 * middle - pixels.v[(p - 1) * x.c + i];
+        }
+      }
+    }
+    model::Node mean_node{};
+    mean_node.op = Op::kGlobalMean;
+    mean_node.epilogue.post_scale = 1;
+    const DeviceTraits traits = gpu_traits();
+    const auto lowered =
+        lower_gate({mean_node, {x}, mean.dims, traits}, {c.node, {mean.dims}, c.output, traits});
+    if (!lowered) FAIL(lowered.error().message);
+    INFO("shape " << turn);
+    CHECK(lowered->dispatches.size() == s.dispatches);
+    c.inputs = {mean};
+    const oracle::Tensor want = oracle::run(c.node, c.inputs, c.consts, c.output);
+    c.inputs = {pixels};
+    for (const Form form : forms_for(Forms::kBuffers, turn)) {
+      INFO(form_name(form));
+      check_lowered(*lowered, c, want, form);
+    }
+    // A CPU driver, few bindings or an epilogue of the mean: two nodes.
+    CHECK_FALSE(lower_gate({mean_node, {x}, mean.dims, plain_cpu_traits()},
+                           {c.node, {mean.dims}, c.output, plain_cpu_traits()}));
+    DeviceTraits few = traits;
+    few.max_storage_buffers = 9;
+    CHECK_FALSE(lower_gate({mean_node, {x}, mean.dims, few}, {c.node, {mean.dims}, c.output, few}));
+    mean_node.epilogue.act = model::Activation::kRelu;
+    CHECK_FALSE(
+        lower_gate({mean_node, {x}, mean.dims, traits}, {c.node, {mean.dims}, c.output, traits}));
+    turn++;
   }
 }
 

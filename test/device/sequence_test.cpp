@@ -2,6 +2,7 @@
 // Layer norm, softmax, attention.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <cstring>
 
 #include "harness.hpp"
 
@@ -81,6 +82,55 @@ TEST_CASE("attention, heads of any dimension", "[attention]") {
     check(c, {device_traits(), "attention", {}, forms});
     if (k < 4) check(c, {gpu_traits(), "attention", {}, forms});  // blocks of keys
     k++;
+  }
+}
+
+TEST_CASE("the best channel of each pixel", "[best]") {
+  if (!device()) SKIP("no Vulkan device");
+  std::size_t turn = 0;
+  for (const Dims& x :
+       {Dims{1, 1, 1, 1}, Dims{2, 1, 3, 2}, Dims{1, 3, 5, 17}, Dims{2, 1, 41, 6625}}) {
+    for (const bool of_logits : {false, true}) {
+      for (const DeviceTraits& traits : {device_traits(), gpu_traits()}) {
+        Maker make(1600);
+        const oracle::Tensor t = make.tensor(x, 8);
+        auto lowered = lower_best(x, of_logits, traits);
+        REQUIRE(lowered.ok());
+        for (Form form : forms_for(Forms::kBuffers, turn++)) {
+          KernelRunner* r = runner(form);
+          if (!r) continue;
+          INFO(form_name(form) << ", channels " << x.c << (of_logits ? ", logits" : ""));
+          // Values as the form holds them; what stands in the padding is larger than all.
+          std::vector<float> padded(x.vectors() * 4, 300);
+          for (std::uint64_t p = 0; p < x.pixels(); p++)
+            for (std::uint32_t c = 0; c < x.c; c++)
+              padded[p * x.c4() * 4 + c] = static_cast<float>(t.v[p * x.c + c]);
+          KernelRunner::Buffers buffers;
+          buffers.inputs = {to_storage(padded, form)};
+          const auto held = from_storage(buffers.inputs[0], form);
+          buffers.floats_out_bytes = x.pixels() * 8;
+          auto out = r->run(*lowered, buffers);
+          if (!out) FAIL(out.error().message);
+          note_run(*lowered, form);
+          std::vector<float> got(x.pixels() * 2);
+          std::memcpy(got.data(), out->floats_out.data(), got.size() * 4);
+          bool right = true;
+          for (std::uint64_t p = 0; p < x.pixels(); p++) {
+            const float* row = held.data() + p * x.c4() * 4;
+            std::uint32_t best = 0;
+            double sum = 0;
+            for (std::uint32_t c = 0; c < x.c; c++) {
+              if (row[c] > row[best]) best = c;
+            }
+            for (std::uint32_t c = 0; c < x.c; c++) sum += std::exp(double{row[c]} - row[best]);
+            const double want = of_logits ? 1 / sum : row[best];
+            right = right && got[p * 2] == static_cast<float>(best) &&
+                    std::abs(got[p * 2 + 1] - want) <= (of_logits ? 64 * 0x1p-23 * want : 0);
+          }
+          CHECK(right);
+        }
+      }
+    }
   }
 }
 

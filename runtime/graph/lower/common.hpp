@@ -70,6 +70,7 @@ Result<Lowered> deconv(const LowerRequest& request);
 Result<Lowered> pool(const LowerRequest& request);
 Result<Lowered> global_mean(const LowerRequest& request);
 Result<Lowered> squeeze_excite(const LowerRequest& request);
+Result<Lowered> gate_of_mean(const LowerRequest& mean, const LowerRequest& gate);  // lower_gate
 Result<Lowered> binary(const LowerRequest& request);
 Result<Lowered> affine(const LowerRequest& request);
 Result<Lowered> resize(const LowerRequest& request);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three entries of dispatch.hpp.
+// The entries of dispatch.hpp.
 #include "graph/lower/common.hpp"
 
 namespace spirkiln {
@@ -36,6 +36,10 @@ Result<Lowered> lower_node(const LowerRequest& request) {
   }
   return lower::unsupported(
       request, "operator number " + std::to_string(static_cast<std::uint32_t>(request.node.op)));
+}
+
+Result<Lowered> lower_gate(const LowerRequest& mean, const LowerRequest& gate) {
+  return lower::gate_of_mean(mean, gate);
 }
 
 Result<Lowered> lower_input(const Dims& input, const float scale[4], const float shift[4],

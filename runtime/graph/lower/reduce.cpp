@@ -37,23 +37,39 @@ Result<Lowered> pool(const LowerRequest& request) {
   return out;
 }
 
+namespace {
+
+// The first phase of a mean: sums over pieces of each picture.
+struct MeanSums {
+  Dispatch dispatch;  // from input 0 to scratch 0
+  std::uint32_t pieces;
+  std::uint64_t bytes;
+};
+MeanSums mean_sums(const Dims& x, const DeviceTraits& traits) {
+  const std::uint32_t hw = x.h * x.w;
+  const std::uint32_t piece =
+      std::max(traits.software ? tuning::kMeanPieceSoftware : tuning::kMeanPiece,
+               (hw - 1) / tuning::kMeanMaxPieces + 1);
+  MeanSums sums;
+  sums.pieces = (hw + piece - 1) / piece;
+  const std::uint64_t count = std::uint64_t{x.n} * sums.pieces * x.c4();
+  sums.bytes = count * 16;
+  Dispatch& d = sums.dispatch;
+  d.kernel = "mean_partial";
+  d.buffers = {{BufferKind::kInput, 0}, {BufferKind::kScratch, 0}};
+  for (std::uint32_t v : {hw, x.c4(), x.n, piece, sums.pieces}) d.push_u32(v);
+  set_linear_grid(d, count, traits);
+  return sums;
+}
+
+}  // namespace
+
 Result<Lowered> global_mean(const LowerRequest& request) {
   if (Status s = check_node(request, 1); !s) return s.error();
   const Dims& x = request.inputs[0];
   const Dims& y = request.output;
   if (!(y == Dims{x.n, 1, 1, x.c})) return unsupported(request, "the output is not N x 1 x 1 x C");
-  const std::uint32_t hw = x.h * x.w;
-  const std::uint32_t piece =
-      std::max(request.traits.software ? tuning::kMeanPieceSoftware : tuning::kMeanPiece,
-               (hw - 1) / tuning::kMeanMaxPieces + 1);
-  const std::uint32_t pieces = (hw + piece - 1) / piece;
-  const std::uint64_t sums = std::uint64_t{x.n} * pieces * x.c4();
-
-  Dispatch part;
-  part.kernel = "mean_partial";
-  part.buffers = {{BufferKind::kInput, 0}, {BufferKind::kScratch, 0}};
-  for (std::uint32_t v : {hw, x.c4(), x.n, piece, pieces}) part.push_u32(v);
-  set_linear_grid(part, sums, request.traits);
+  MeanSums sums = mean_sums(x, request.traits);
 
   Dispatch sum;
   sum.kernel = "mean_final";
@@ -61,8 +77,8 @@ Result<Lowered> global_mean(const LowerRequest& request) {
   set_epilogue_specs(sum, request.node);
   push_epilogue(sum, request.node.epilogue);
   sum.push_u32(x.c4());
-  sum.push_u32(pieces);
-  sum.push_f32(static_cast<float>(1.0 / hw));
+  sum.push_u32(sums.pieces);
+  sum.push_f32(static_cast<float>(1.0 / (x.h * x.w)));
   sum.local_size = {tuning::kMeanX, request.traits.software ? 1 : tuning::kMeanY, 1};
   sum.groups = {(x.c4() - 1) / tuning::kMeanX + 1, x.n, 1};
   if (sum.groups[0] > request.traits.max_group_count[0] ||
@@ -71,50 +87,69 @@ Result<Lowered> global_mean(const LowerRequest& request) {
   }
 
   Lowered out;
-  out.scratch_bytes = {sums * 16};
-  out.dispatches = {std::move(part), std::move(sum)};
+  out.scratch_bytes = {sums.bytes};
+  out.dispatches = {std::move(sums.dispatch), std::move(sum)};
   return out;
 }
 
-Result<Lowered> squeeze_excite(const LowerRequest& request) {
-  if (Status s = check_node(request, 1); !s) return s.error();
+namespace {
+
+// What squeeze_excite.comp takes the mean of.
+enum class GateSource : std::uint32_t { kMean = 0, kPixels = 1, kSums = 2 };
+
+Status check_gate(const LowerRequest& request) {
   const model::Node& node = request.node;
-  const Dims& x = request.inputs[0];
   const Dims& y = request.output;
+  const Dims& x = request.inputs[0];
   if (x.h != 1 || x.w != 1 || y.h != 1 || y.w != 1 || x.n != y.n || node.i[12] < 1 ||
       static_cast<std::uint32_t>(node.i[10]) != x.c ||
       static_cast<std::uint32_t>(node.i[11]) != y.c) {
     return unsupported(request, "the shapes are not those of a gate on a mean");
   }
-  const Dims middle{1, 1, 1, static_cast<std::uint32_t>(node.i[12])};
-  const model::Epilogue mid{static_cast<model::Activation>(node.i[13]), node.f[0], node.f[1], 1, 0};
-  if (mid.act > model::Activation::kGelu) return unsupported(request, "unknown activation");
-  Lowered out;
-  if (x.c4() > tuning::kSqueezeMaxVectors || middle.c4() > tuning::kSqueezeMaxVectors ||
-      x.n > request.traits.max_group_count[0] || !activation_is_lines(mid.act) ||
-      request.traits.max_storage_buffers < tuning::kSqueezeBindings) {
-    const BufferRef hidden{BufferKind::kScratch, 0};
-    const BufferRef input{BufferKind::kInput, 0};
-    const auto constant = [](std::uint32_t k) { return BufferRef{BufferKind::kConst, k}; };
-    out.scratch_bytes = {std::uint64_t{x.n} * middle.c4() * 16};  // 16: as fp32
-    out.dispatches.push_back(matrix_product({input, input, constant(0), constant(1), constant(2),
-                                             hidden, x.n, x.c4(), middle.c4(), mid, 0},
-                                            request.traits));
-    out.dispatches.push_back(matrix_product(
-        {hidden, residual_ref(request), constant(3), constant(4), constant(5),
-         BufferRef{BufferKind::kOutput, 0}, x.n, middle.c4(), y.c4(), node.epilogue, node.flags},
-        request.traits));
-    return out;
+  if (static_cast<model::Activation>(node.i[13]) > model::Activation::kGelu) {
+    return unsupported(request, "unknown activation");
   }
+  return Ok{};
+}
+
+Dims middle_of(const model::Node& node) {
+  return {1, 1, 1, static_cast<std::uint32_t>(node.i[12])};
+}
+model::Epilogue middle_epilogue(const model::Node& node) {
+  return {static_cast<model::Activation>(node.i[13]), node.f[0], node.f[1], 1, 0};
+}
+
+// Whether one workgroup of squeeze_excite.comp takes the gate.
+bool fits_one_group(const LowerRequest& request) {
+  const Dims& x = request.inputs[0];
+  return x.c4() <= tuning::kSqueezeMaxVectors &&
+         middle_of(request.node).c4() <= tuning::kSqueezeMaxVectors &&
+         x.n <= request.traits.max_group_count[0] &&
+         activation_is_lines(middle_epilogue(request.node).act) &&
+         request.traits.max_storage_buffers >= tuning::kSqueezeBindings;
+}
+
+// `rows` vectors of channels a picture in the source, `pixels` that they stand for.
+Dispatch gate_dispatch(const LowerRequest& request, GateSource source, std::uint32_t rows,
+                       std::uint32_t pixels) {
+  const Dims& x = request.inputs[0];
+  const Dims& y = request.output;
+  const Dims middle = middle_of(request.node);
   Dispatch d;
   d.kernel = "squeeze_excite";
   d.buffers = {{BufferKind::kInput, 0}, residual_ref(request)};
   for (std::uint32_t k = 0; k < 6; k++) d.buffers.push_back({BufferKind::kConst, k});
   d.buffers.push_back({BufferKind::kOutput, 0});
-  set_epilogue_specs(d, node);
-  push_epilogue(d, node.epilogue);
-  push_epilogue(d, mid);
-  for (std::uint32_t v : {x.c4(), middle.c4(), y.c4()}) d.push_u32(v);
+  // Scales are floats, as the sums are: something has to be bound.
+  const BufferRef unused{BufferKind::kConst, 1};
+  d.buffers.push_back(source == GateSource::kSums ? BufferRef{BufferKind::kScratch, 0} : unused);
+  set_epilogue_specs(d, request.node);
+  if (source != GateSource::kMean)
+    d.specs.push_back({"source", static_cast<std::uint32_t>(source)});
+  push_epilogue(d, request.node.epilogue);
+  push_epilogue(d, middle_epilogue(request.node));
+  for (std::uint32_t v : {x.c4(), middle.c4(), y.c4(), rows}) d.push_u32(v);
+  d.push_f32(static_cast<float>(1.0 / pixels));
   d.local_size = {tuning::kSqueezeX, tuning::kSqueezeY, 1};
   if (request.traits.max_invocations >= 1024 && request.traits.shared_bytes >= 32768) {
     d.local_size = {middle.c4() > 32 || y.c4() > 64 ? 64u : 32u, 16, 1};
@@ -122,7 +157,61 @@ Result<Lowered> squeeze_excite(const LowerRequest& request) {
   if (request.traits.software) d.local_size = {8, 1, 1};
   while (d.local_size[0] * d.local_size[1] > request.traits.max_invocations) d.local_size[1] /= 2;
   d.groups = {x.n, 1, 1};
-  out.dispatches.push_back(std::move(d));
+  return d;
+}
+
+}  // namespace
+
+Result<Lowered> squeeze_excite(const LowerRequest& request) {
+  if (Status s = check_node(request, 1); !s) return s.error();
+  if (Status s = check_gate(request); !s) return s.error();
+  const model::Node& node = request.node;
+  const Dims& x = request.inputs[0];
+  const Dims& y = request.output;
+  Lowered out;
+  if (fits_one_group(request)) {
+    out.dispatches.push_back(gate_dispatch(request, GateSource::kMean, 1, 1));
+    return out;
+  }
+  const Dims middle = middle_of(node);
+  const BufferRef hidden{BufferKind::kScratch, 0};
+  const BufferRef input{BufferKind::kInput, 0};
+  const auto constant = [](std::uint32_t k) { return BufferRef{BufferKind::kConst, k}; };
+  out.scratch_bytes = {std::uint64_t{x.n} * middle.c4() * 16};  // 16: as fp32
+  out.dispatches.push_back(
+      matrix_product({input, input, constant(0), constant(1), constant(2), hidden, x.n, x.c4(),
+                      middle.c4(), middle_epilogue(node), 0},
+                     request.traits));
+  out.dispatches.push_back(matrix_product(
+      {hidden, residual_ref(request), constant(3), constant(4), constant(5),
+       BufferRef{BufferKind::kOutput, 0}, x.n, middle.c4(), y.c4(), node.epilogue, node.flags},
+      request.traits));
+  return out;
+}
+
+Result<Lowered> gate_of_mean(const LowerRequest& mean, const LowerRequest& gate) {
+  if (Status s = check_node(mean, 1); !s) return s.error();
+  if (Status s = check_node(gate, 1); !s) return s.error();
+  if (Status s = check_gate(gate); !s) return s.error();
+  const model::Epilogue& e = mean.node.epilogue;
+  const Dims& x = mean.inputs[0];
+  const bool plain = mean.node.flags == 0 && e.act == model::Activation::kNone &&
+                     e.post_scale == 1 && e.post_bias == 0;
+  // A CPU driver would run a picture's workgroup on one core.
+  if (!plain || gate.traits.software || !fits_one_group(gate) ||
+      !(mean.output == Dims{x.n, 1, 1, x.c}) || !(gate.inputs[0] == mean.output)) {
+    return unsupported(gate, "the mean stays a step of its own");
+  }
+  Lowered out;
+  const std::uint32_t hw = x.h * x.w;
+  if (std::uint64_t{hw} * x.c4() <= tuning::kSqueezeMeanVectors) {
+    out.dispatches.push_back(gate_dispatch(gate, GateSource::kPixels, hw, hw));
+    return out;
+  }
+  MeanSums sums = mean_sums(x, gate.traits);
+  out.scratch_bytes = {sums.bytes};
+  out.dispatches = {std::move(sums.dispatch),
+                    gate_dispatch(gate, GateSource::kSums, sums.pieces, hw)};
   return out;
 }
 

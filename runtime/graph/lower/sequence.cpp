@@ -77,13 +77,16 @@ Result<Lowered> attention(const LowerRequest& request) {
   const std::uint64_t heads64 = static_cast<std::uint64_t>(heads);
   const std::uint64_t most =
       std::min(request.traits.max_invocations, request.traits.max_group_size[0]);
-  const auto fits = [&](std::uint64_t queries) {
-    return queries * heads64 <= most &&
-           queries * heads64 * dim4 * 16 <= request.traits.shared_bytes;
+  const bool software = request.traits.software;
+  std::uint64_t queries = software ? tuning::kAttentionQueriesSoftware : tuning::kAttentionQueries;
+  std::uint64_t parts = software ? 1 : tuning::kAttentionParts;
+  const auto fits = [&] {  // results as vec4, and a vec2 beside
+    const std::uint64_t invocations = queries * parts * heads64;
+    return invocations <= most && invocations * (dim4 * 16 + 8) <= request.traits.shared_bytes;
   };
-  std::uint64_t queries = tuning::kAttentionQueries;
-  while (queries > 1 && !fits(queries)) queries /= 2;
-  if (!fits(queries)) {
+  while (queries > 1 && !fits()) queries /= 2;
+  while (parts > 1 && !fits()) parts /= 2;
+  if (!fits()) {
     return unsupported(request,
                        "one position of all heads does not fit a workgroup of this device");
   }
@@ -98,12 +101,13 @@ Result<Lowered> attention(const LowerRequest& request) {
   d.specs.push_back({"heads", static_cast<std::uint32_t>(heads)});
   d.specs.push_back({"dim4", static_cast<std::uint32_t>(dim4)});
   d.specs.push_back({"queries", static_cast<std::uint32_t>(queries)});
-  d.specs.push_back({"block", request.traits.software ? 1 : tuning::kAttentionBlock});
+  d.specs.push_back({"block", software ? 1 : tuning::kAttentionBlock});
+  d.specs.push_back({"parts", static_cast<std::uint32_t>(parts)});
   push_epilogue(d, request.node.epilogue);
   d.push_u32(static_cast<std::uint32_t>(dim));
   d.push_u32(x.w);
   d.push_f32(request.node.f[0]);
-  d.local_size = {static_cast<std::uint32_t>(queries * static_cast<std::uint64_t>(heads)), 1, 1};
+  d.local_size = {static_cast<std::uint32_t>(queries * parts * heads64), 1, 1};
   d.groups = {static_cast<std::uint32_t>(groups), x.n, 1};
   Lowered out;
   out.dispatches.push_back(std::move(d));
@@ -111,3 +115,25 @@ Result<Lowered> attention(const LowerRequest& request) {
 }
 
 }  // namespace spirkiln::lower
+
+namespace spirkiln {
+
+Result<Lowered> lower_best(const Dims& output, bool of_logits, const DeviceTraits& traits) {
+  if (output.vectors() == 0 || output.vectors() >= lower::kMaxVectors || output.c > (1u << 24)) {
+    return Error{ErrorCode::kUnsupported, "the best channel of " + lower::to_string(output) +
+                                              ": expected 1 to 2^24 of 2^31"};
+  }
+  Dispatch d;
+  d.kernel = "best";
+  d.buffers = {{BufferKind::kInput, 0}, {BufferKind::kFloatsOut}};
+  if (of_logits) d.specs.push_back({"shares", 1});
+  d.push_u32(output.c);
+  d.push_u32(static_cast<std::uint32_t>(output.pixels()));
+  d.local_size = {lower::row_group(tuning::kSoftmaxGroup, traits), 1, 1};
+  lower::set_group_grid(d, output.pixels(), traits);
+  Lowered out;
+  out.dispatches.push_back(std::move(d));
+  return out;
+}
+
+}  // namespace spirkiln

@@ -37,7 +37,11 @@ inline constexpr std::uint32_t kSqueezeY = 16;
 inline constexpr std::uint32_t kSqueezeMaxVectors = 256;
 
 // Storage buffers that squeeze_excite binds; with fewer it is two matrix products, too.
-inline constexpr std::uint32_t kSqueezeBindings = 9;
+inline constexpr std::uint32_t kSqueezeBindings = 10;
+
+// Vectors of a picture up to which its one workgroup takes the mean of all pixels; beyond, it adds
+// up what mean_partial leaves.
+inline constexpr std::uint64_t kSqueezeMeanVectors = 1u << 15;
 
 // Inputs of concat's two forms (INPUTS of concat.comp), and what a form binds beside them: residual
 // and output. A device of eight storage buffers takes the narrow form, several times where need be.
@@ -45,8 +49,12 @@ inline constexpr std::uint32_t kConcatWide = 8;
 inline constexpr std::uint32_t kConcatNarrow = 4;
 inline constexpr std::uint32_t kConcatOthers = 2;
 
-// Positions of a workgroup in attention; halved until they fit the device.
-inline constexpr std::uint32_t kAttentionQueries = 8;
+// Positions of a workgroup in attention, and invocations that share the keys of one; halved until
+// they fit the device. Loads that wait for each other are what takes time, so a GPU shares them
+// out.
+inline constexpr std::uint32_t kAttentionQueries = 2;
+inline constexpr std::uint32_t kAttentionParts = 8;
+inline constexpr std::uint32_t kAttentionQueriesSoftware = 8;
 // Keys whose loads overlap. A CPU driver has nothing to overlap and compiles four times the code.
 inline constexpr std::uint32_t kAttentionBlock = 4;
 // Vectors of a head: its query and result stay in registers.

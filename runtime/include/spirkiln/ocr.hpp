@@ -65,12 +65,15 @@ class SPIRKILN_API Net {
   virtual ~Net() = default;
   // The graph's first output. The graph itself normalises the bytes (Pictures in spirkiln.hpp).
   virtual Result<TensorF32> run(const Pictures& pictures) = 0;
+  // True where run gives N x T x 2 instead of N x T x classes: of each step the best class and its
+  // probability (GraphOptions::best_class).
+  virtual bool gives_best_class() const { return false; }
   // Sums over all runs so far, where the implementation measures them.
   virtual RunTimings timings() const { return {}; }
 };
 
-// A Net on libspirkiln.
-SPIRKILN_API std::shared_ptr<Net> make_net(Graph graph);
+// A Net on libspirkiln. `best_class` as the graph's options have it.
+SPIRKILN_API std::shared_ptr<Net> make_net(Graph graph, bool best_class = false);
 
 struct OcrNets {
   std::shared_ptr<Net> detect;  // N x H x W x 1: probability that a pixel is text

@@ -110,6 +110,10 @@ struct GraphOptions {
   // $SPIRKILN_VARIANT, else the best that the device may run (an image form only when it is named).
   // The CPU backend has no forms: it refuses a name here and does not look at the environment's.
   std::string variant;
+  // Of each pixel of the outputs only the best channel (of equal ones the first) and its value,
+  // found on the device: N x H x W x 2. What classifiers need, at a fraction of the bytes. A value
+  // that is no number still makes the run an error.
+  bool best_class = false;
   std::size_t max_plans = 32;  // shapes kept ready, least recently used go first
   // Of the CPU backend. 0: $SPIRKILN_THREADS, else $OMP_NUM_THREADS, else all cores that the
   // process may use.
@@ -152,7 +156,8 @@ class SPIRKILN_API Graph {
   // The form that kernels of this graph use, for messages: "fp16s" and so on; "cpu" where they are
   // the CPU backend's.
   std::string variant() const;
-  // Of each output, in the model's order: the dimension that no input shape changes.
+  // Of each output, in the model's order: the channels, which no input shape changes. Those of the
+  // model, also with GraphOptions::best_class.
   std::vector<std::uint32_t> output_channels() const;
   std::uint64_t device_bytes() const;  // weights and plans held now
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What single nodes of a graph compute, and which of them made a NaN.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
@@ -24,15 +25,13 @@ std::vector<std::string> backends() {
 }
 
 Graph graph_on(const std::string& backend, const PackBuilder& pack,
-               const std::string& variant = {}) {
+               const GraphOptions& graph_options = {}) {
   DeviceOptions options;
   options.backend = backend;
   auto device = Device::open(options);
   if (!device) FAIL(device.error().message);
   auto model = Model::from_bytes(pack.build(), "test pack");
   if (!model) FAIL(model.error().message);
-  GraphOptions graph_options;
-  graph_options.variant = variant;
   auto graph = Graph::create(*device, *model, graph_options);
   if (!graph) FAIL(graph.error().message);
   return *graph;
@@ -78,7 +77,9 @@ TEST_CASE("each node's values are those of the oracle") {
   reference.run(reference.normalise(px, 2, 9, 11), RefWeights::kFull,
                 [&](std::size_t, const RefTensor& t) { expected.push_back(t); });
   for (const std::string& backend : backends()) {
-    Graph graph = graph_on(backend, pack, backend == "vulkan" ? "fp32" : "");
+    GraphOptions options;
+    if (backend == "vulkan") options.variant = "fp32";
+    Graph graph = graph_on(backend, pack, options);
     const auto nodes = graph.nodes();
     REQUIRE(nodes.size() == expected.size());
     // All of them, in pieces of two.
@@ -139,5 +140,39 @@ TEST_CASE("a result that is no number names the first node that made one") {
     const auto inside = graph.run_nodes({1, 2, 3, px}, 1, 1);
     if (!inside) FAIL(inside.error().message);
     CHECK_FALSE(std::isfinite((*inside)[0].values[0]));
+  }
+}
+
+TEST_CASE("the best class of a graph's outputs is that of all their values") {
+  for (const std::string& backend : backends()) {
+    GraphOptions options;
+    if (backend == "vulkan") options.variant = "fp32";
+    Graph all = graph_on(backend, mixed_graph(), options);
+    options.best_class = true;
+    Graph best = graph_on(backend, mixed_graph(), options);
+    CHECK(best.output_channels() == all.output_channels());
+    const auto px = noise(2 * 9 * 11);
+    const auto values = all.run({2, 9, 11, px});
+    const auto classes = best.run({2, 9, 11, px});
+    if (!classes) FAIL(classes.error().message);
+    REQUIRE(classes->size() == values->size());
+    for (std::size_t i = 0; i < values->size(); ++i) {
+      const TensorF32& v = (*values)[i];
+      const TensorF32& b = (*classes)[i];
+      INFO(backend << ", output " << i);
+      CHECK((b.n == v.n && b.h == v.h && b.w == v.w && b.c == 2));
+      REQUIRE(b.values.size() * v.c == v.values.size() * 2);
+      for (std::size_t p = 0; p * v.c < v.values.size(); ++p) {
+        const auto row = v.values.begin() + static_cast<std::ptrdiff_t>(p * v.c);
+        const auto top = std::max_element(row, row + v.c);
+        CHECK(b.values[p * 2] == static_cast<float>(top - row));
+        CHECK(std::abs(b.values[p * 2 + 1] - *top) <= 0x1p-20f * std::abs(*top));
+      }
+    }
+    // Nor does it hide what is no number.
+    Graph dividing_graph = graph_on(backend, dividing(), options);
+    const auto bad = dividing_graph.run({1, 2, 3, noise(6)});
+    REQUIRE_FALSE(bad);
+    CHECK(bad.error().code == ErrorCode::kNotFinite);
   }
 }
