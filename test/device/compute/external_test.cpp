@@ -2,7 +2,6 @@
 // Kernels and a graph on a device of the application's, kernels in its command buffers.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <thread>
 
 #include "compute_helpers.hpp"
 #include "compute_table.hpp"
@@ -71,6 +70,68 @@ struct OwnBuffer {
   VkBuffer buffer = VK_NULL_HANDLE;
   VkDeviceMemory memory = VK_NULL_HANDLE;
   std::span<float> values;
+};
+
+// A storage image of two dimensions and 32-bit lanes.
+struct OwnImage {
+  OwnImage(const OwnDevice& d, const compute::ImageShape& shape) : own(d) {
+    VkImageCreateInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
+    info.imageType = VK_IMAGE_TYPE_2D;
+    info.format = VK_FORMAT_R32G32B32A32_SFLOAT;
+    info.extent = {shape.size.x, shape.size.y, 1};
+    info.mipLevels = info.arrayLayers = 1;
+    info.samples = VK_SAMPLE_COUNT_1_BIT;
+    info.usage = VK_IMAGE_USAGE_STORAGE_BIT;
+    REQUIRE(own.find<PFN_vkCreateImage>("vkCreateImage")(own.device, &info, nullptr, &image) ==
+            VK_SUCCESS);
+    VkMemoryRequirements need{};
+    own.find<PFN_vkGetImageMemoryRequirements>("vkGetImageMemoryRequirements")(own.device, image,
+                                                                               &need);
+    VkMemoryAllocateInfo alloc{};
+    alloc.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO;
+    alloc.allocationSize = need.size;
+    while ((need.memoryTypeBits >> alloc.memoryTypeIndex & 1) == 0) ++alloc.memoryTypeIndex;
+    REQUIRE(own.find<PFN_vkAllocateMemory>("vkAllocateMemory")(own.device, &alloc, nullptr,
+                                                               &memory) == VK_SUCCESS);
+    REQUIRE(own.find<PFN_vkBindImageMemory>("vkBindImageMemory")(own.device, image, memory, 0) ==
+            VK_SUCCESS);
+    VkImageViewCreateInfo view_info{};
+    view_info.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO;
+    view_info.image = image;
+    view_info.viewType = VK_IMAGE_VIEW_TYPE_2D;
+    view_info.format = info.format;
+    view_info.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+    REQUIRE(own.find<PFN_vkCreateImageView>("vkCreateImageView")(own.device, &view_info, nullptr,
+                                                                 &view) == VK_SUCCESS);
+  }
+  ~OwnImage() {
+    own.find<PFN_vkDestroyImageView>("vkDestroyImageView")(own.device, view, nullptr);
+    own.find<PFN_vkDestroyImage>("vkDestroyImage")(own.device, image, nullptr);
+    own.find<PFN_vkFreeMemory>("vkFreeMemory")(own.device, memory, nullptr);
+  }
+  OwnImage(const OwnImage&) = delete;
+  OwnImage& operator=(const OwnImage&) = delete;
+
+  // Into the layout GENERAL, behind whatever used it before.
+  void begin(VkCommandBuffer commands) const {
+    VkImageMemoryBarrier barrier{};
+    barrier.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER;
+    barrier.srcAccessMask = barrier.dstAccessMask =
+        VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+    barrier.newLayout = VK_IMAGE_LAYOUT_GENERAL;
+    barrier.srcQueueFamilyIndex = barrier.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+    barrier.image = image;
+    barrier.subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+    own.find<PFN_vkCmdPipelineBarrier>("vkCmdPipelineBarrier")(
+        commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 0,
+        nullptr, 0, nullptr, 1, &barrier);
+  }
+
+  const OwnDevice& own;
+  VkImage image = VK_NULL_HANDLE;
+  VkDeviceMemory memory = VK_NULL_HANDLE;
+  VkImageView view = VK_NULL_HANDLE;
 };
 
 // A command buffer of the application's, submitted twice.
@@ -244,13 +305,61 @@ TEST_CASE("a graph on the application's device", "[external]") {
 
 TEST_CASE("an image of the application's", "[external]") {
   const auto own = OwnDevice::make({});
-  const Device device = must(open_external_device(own->external()));
-  // Made by the library here, bound as if it were somebody else's.
-  const compute::ImageShape shape{2, {4, 4, 1}, compute::ImageFormat::kRgba32f};
-  CHECK_FALSE(compute::wrap(device, VK_NULL_HANDLE, VK_NULL_HANDLE, shape));
-  CHECK_FALSE(compute::wrap(device, VK_NULL_HANDLE, 16));
-  OwnBuffer buffer(*own, 16);
-  CHECK_FALSE(compute::wrap(device, buffer.buffer, 0));
+  OwnBuffer a(*own, 1024), b(*own, 1024);
+  const compute::ImageShape shape{2, {8, 8, 1}, compute::ImageFormat::kRgba32f};
+  const OwnImage image(*own, shape);
+  for (std::size_t i = 0; i < 256; ++i) a.values[i] = static_cast<float>(i);
+  {
+    const Device device = must(open_external_device(own->external()));
+    const Kernel into = must(Kernel::create(device, compile(R"(#version 450
+layout(binding = 0) readonly buffer A { vec4 a[]; };
+layout(binding = 1, rgba32f) writeonly uniform image2D b;
+void main() {
+  const uvec2 i = gl_GlobalInvocationID.xy;
+  imageStore(b, ivec2(i), a[i.y * 8 + i.x] + 1.0);
+}
+)",
+                                                            fp32())));
+    const Kernel out_of = must(Kernel::create(device, compile(R"(#version 450
+layout(binding = 0, rgba32f) readonly uniform image2D a;
+layout(binding = 1) writeonly buffer B { vec4 b[]; };
+void main() {
+  const uvec2 i = gl_GlobalInvocationID.yx;
+  b[i.x * 8 + i.y] = imageLoad(a, ivec2(i)) * 2.0;
+}
+)",
+                                                              fp32())));
+    auto wrapped = must(compute::wrap(device, image.image, image.view, shape));
+    auto sequence = must(compute::Sequence::create(device));
+    must(sequence.add(into,
+                      {.bindings = {{0, must(compute::wrap(device, a.buffer, 1024))}, {1, wrapped}},
+                       .groups = {8, 8, 1}}));
+    must(sequence.add(out_of,
+                      {.bindings = {{0, wrapped}, {1, must(compute::wrap(device, b.buffer, 1024))}},
+                       .groups = {8, 8, 1}}));
+    run_twice(*own, [&](VkCommandBuffer c) {
+      image.begin(c);
+      must(compute::record(sequence, c));
+    });
+    CHECK(sequence.barriers() == 1);
+    std::vector<std::byte> texels(1024);
+    CHECK_FALSE(wrapped.read(texels));
+    CHECK_FALSE(wrapped.write(texels));
+    CHECK_FALSE(compute::wrap(device, image.image, VK_NULL_HANDLE, shape));
+    CHECK_FALSE(compute::wrap(device, VK_NULL_HANDLE, image.view, shape));
+    CHECK_FALSE(compute::wrap(device, VK_NULL_HANDLE, 16));
+    CHECK_FALSE(compute::wrap(device, a.buffer, 0));
+  }
+  // The second kernel turns the picture.
+  bool same = true;
+  for (std::size_t y = 0; y < 8; ++y) {
+    for (std::size_t x = 0; x < 8; ++x) {
+      for (std::size_t c = 0; c < 4; ++c) {
+        same = same && b.values[(y * 8 + x) * 4 + c] == (a.values[(x * 8 + y) * 4 + c] + 1) * 2;
+      }
+    }
+  }
+  CHECK(same);
 }
 
 TEST_CASE("what is missing of a device is named", "[external]") {

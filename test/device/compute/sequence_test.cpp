@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several dispatches: what each sees of those before it, and what is refused before anything runs.
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <thread>
 
 #include "compute_helpers.hpp"
 #include "loader/device.hpp"
@@ -101,6 +103,31 @@ TEST_CASE("what shares nothing needs no barrier", "[sequence]") {
   CHECK(got == shifted(numbers(), 1));
   must(all.read(std::as_writable_bytes(std::span(got)), 2 * part));
   CHECK(got == shifted(numbers(), 2));
+}
+
+TEST_CASE("threads share a device, a kernel and a source", "[sequence][threads]") {
+  const Kernel kernel = shift();
+  const auto a = buffer_with(*device(), numbers());
+  const auto expected = shifted(numbers(), 2);
+  std::atomic<int> right{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {  // no assertions of Catch2 here: they are for one thread
+      for (int i = 0; i < 5; ++i) {
+        auto b = compute::Buffer::create(*device(), kCount * 4);
+        auto c = compute::Buffer::create(*device(), kCount * 4);
+        auto sequence = Sequence::create(*device());
+        if (!b || !c || !sequence) return;
+        std::vector<std::uint32_t> got(kCount);
+        if (sequence->add(kernel, on(a, *b)) && sequence->add(kernel, on(*b, *c)) &&
+            sequence->run() && c->read(std::as_writable_bytes(std::span(got))) && got == expected) {
+          ++right;
+        }
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  CHECK(right == 20);
 }
 
 TEST_CASE("images are seen by barriers, too", "[sequence]") {
