@@ -33,10 +33,11 @@ struct Form {
 };
 
 Status first_run(Form& form, const Device& device, const Model& model, const Pictures& pictures,
-                 std::uint32_t threads, const MessageCallback& message) {
+                 const GraphBenchOptions& wanted, const MessageCallback& message) {
   GraphOptions options;
   options.variant = form.row.variant;
-  options.threads = threads;
+  options.threads = wanted.threads;
+  options.best_class = wanted.best_class;
   options.message = message;
   const auto start = Clock::now();
   auto graph = Graph::create(device, model, options);
@@ -110,7 +111,7 @@ Result<std::vector<GraphBenchRow>> bench_graph(const Device& device,
   for (const std::string& variant : options.variants) {
     Form& form = forms.emplace_back();
     form.row.variant = variant;
-    const Status status = first_run(form, device, *model, pictures, options.threads, message);
+    const Status status = first_run(form, device, *model, pictures, options, message);
     if (!status && forms.size() == 1) return status.error();
     if (!status) form.row.error = status.error().message;
   }

@@ -197,6 +197,8 @@ int run(int argc, char** argv) {
   graph->add_option("--warm-ms", options.warm_ms, "untimed running before")
       ->check(CLI::Range(0, 60000));
   graph->add_option("--seed", options.seed, "of the picture");
+  graph->add_flag("--best-class", options.best_class,
+                  "results are the best class of each position, found on the device");
   graph->add_option("--device", device_text, "the device's index, or a part of its name");
   graph->add_option("--backend", backend, "vulkan or cpu")->check(CLI::IsMember({"vulkan", "cpu"}));
   graph->add_option("--threads", options.threads, "of the CPU backend")->check(CLI::Range(1, 1024));
