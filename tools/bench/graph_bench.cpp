@@ -5,8 +5,9 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
-#include <random>
 #include <utility>
+
+#include "commands.hpp"
 
 namespace spirkiln::bench {
 namespace {
@@ -80,23 +81,6 @@ double max_abs_difference(const TensorF32& a, const TensorF32& b) {
   return worst;
 }
 
-// Low frequencies and noise: what a photograph has, and every kernel has something to do.
-std::vector<std::uint8_t> seeded_picture(const GraphBenchOptions& o) {
-  std::mt19937 random(o.seed);
-  std::vector<std::uint8_t> bytes(std::size_t{o.n} * o.h * o.w * 4);
-  for (std::size_t i = 0; i < bytes.size() / 4; ++i) {
-    const std::size_t column = i % o.w, row = i / o.w;
-    const auto x = static_cast<double>(column), y = static_cast<double>(row);
-    for (std::size_t c = 0; c < 3; ++c) {
-      const double wave = 96 + 80 * std::sin(x / (7 + 5.0 * static_cast<double>(c))) *
-                                   std::cos(y / (11 + 3.0 * static_cast<double>(c)));
-      bytes[i * 4 + c] = static_cast<std::uint8_t>(wave + static_cast<double>(random() % 64));
-    }
-    bytes[i * 4 + 3] = 255;
-  }
-  return bytes;
-}
-
 }  // namespace
 
 Result<std::vector<GraphBenchRow>> bench_graph(const Device& device,
@@ -104,7 +88,8 @@ Result<std::vector<GraphBenchRow>> bench_graph(const Device& device,
                                                const MessageCallback& message) {
   auto model = Model::open(options.pack);
   if (!model) return std::move(model).error();
-  const std::vector<std::uint8_t> bytes = seeded_picture(options);
+  const std::vector<std::uint8_t> bytes =
+      seeded_picture({options.n, options.h, options.w}, options.seed);
   const Pictures pictures{options.n, options.h, options.w, bytes};
 
   std::vector<Form> forms;

@@ -8,6 +8,7 @@
 
 #include "caps_report.hpp"
 #include "cli_helpers.hpp"
+#include "commands.hpp"
 #include "graph_bench.hpp"
 #include "matrix_bench.hpp"
 #include "output_set.hpp"
@@ -17,28 +18,6 @@ namespace {
 
 using namespace spirkiln;
 using namespace spirkiln::bench;
-
-void say(Severity severity, std::string_view text) {
-  // What $SPIRKILN_PROFILE asks for, and nothing else of the runtime's small talk.
-  if (severity == Severity::kInfo) {
-    if (text.starts_with("profile ")) fmt::print(stderr, "spirkiln-bench: {}\n", text);
-    return;
-  }
-  fmt::print(stderr, "spirkiln-bench: {}: {}\n", severity == Severity::kError ? "error" : "warning",
-             text);
-}
-
-int fail(const std::string& message, int code = 1) {
-  fmt::print(stderr, "spirkiln-bench: error: {}\n", message);
-  return code;
-}
-
-// "1x640x960": pictures, height, width.
-bool parse_shape(const std::string& text, GraphBenchOptions& o) {
-  char end = 0;
-  return std::sscanf(text.c_str(), "%ux%ux%u%c", &o.n, &o.h, &o.w, &end) == 3 && o.n >= 1 &&
-         o.h >= 1 && o.w >= 1 && std::uint64_t{o.n} * o.h * o.w <= (1u << 26);
-}
 
 void print_text(const GraphBenchOptions& o, const std::vector<GraphBenchRow>& rows) {
   fmt::print("{} at {}x{}x{}, {} runs\n", o.pack, o.n, o.h, o.w, o.runs);
@@ -74,20 +53,6 @@ void print_json(const GraphBenchOptions& o, const DeviceInfo& device,
     separator = ",";
   }
   fmt::print("\n]}}\n");
-}
-
-// An index or a part of the name.
-DeviceOptions device_options(const std::string& text) {
-  DeviceOptions options;
-  options.message = say;
-  const bool number =
-      !text.empty() && text.size() <= 5 && text.find_first_not_of("0123456789") == text.npos;
-  if (number) {
-    options.index = static_cast<std::uint32_t>(std::stoul(text));
-  } else {
-    options.name = text;
-  }
-  return options;
 }
 
 struct CapsArguments {
@@ -180,7 +145,10 @@ int run(int argc, char** argv) {
   app.footer(
       "Examples:\n  spirkiln-bench caps\n  spirkiln-bench caps --device 0 --profile this.toml\n"
       "  spirkiln-bench graph det.spkm --shape 1x640x960 --runs 100\n"
-      "  spirkiln-bench sweep 60x60x192:1x1x192 240x240x96:3x3x24");
+      "  spirkiln-bench sweep 60x60x192:1x1x192 240x240x96:3x3x24\n"
+      "  spirkiln-bench cold det.spkm --shape 1x640x640 --no-cache\n"
+      "  spirkiln-bench cmp det.spkm --shape 1x96x96 --variant fp16s\n"
+      "  spirkiln-bench layers det.spkm --shape 1x96x96 --node 17 --out values.f32");
   app.set_version_flag("--version", "spirkiln-bench " SPIRKILN_VERSION);
   app.require_subcommand(1);
   std::string device_text, shape, backend = "vulkan";
@@ -227,6 +195,10 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(1, 10000));
   of_tiles->add_option("--device", sweep.device, "the device's index, or a part of its name");
   of_tiles->add_flag("--json", sweep.json, "all tiles, a JSON object a shape and line");
+  Command chosen;
+  add_cold(app, &chosen);
+  add_cmp(app, &chosen);
+  add_layers(app, &chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -235,17 +207,19 @@ int run(int argc, char** argv) {
   }
   if (of_devices->parsed()) return run_caps(caps);
   if (of_tiles->parsed()) return run_sweep(sweep);
-  if (!parse_shape(shape, options)) {
-    return fail(
-        fmt::format("--shape {}: expected NxHxW such as 1x640x960, at most 2^26 pixels", shape), 2);
-  }
+  if (chosen) return chosen();
+  PictureShape pictures;
+  if (!parse_shape(shape, &pictures)) return wrong_shape(shape);
+  options.n = pictures.n;
+  options.h = pictures.h;
+  options.w = pictures.w;
   if (options.variants.empty()) {
     options.variants = {"fp32", "fp16p", "fp16pa", "fp16s", "fp16sa"};
     if (backend == "cpu") options.variants = {""};
   }
-  DeviceOptions chosen = device_options(device_text);
-  chosen.backend = backend;
-  const auto device = Device::open(chosen);
+  DeviceOptions wanted = device_options(device_text);
+  wanted.backend = backend;
+  const auto device = Device::open(wanted);
   if (!device) return fail(device.error().message);
   const auto rows = bench_graph(*device, options, say);
   if (!rows) return fail(rows.error().message);
