@@ -163,18 +163,24 @@ inline Result<DeviceOptions> device_options(const spirkiln_device_options* optio
   o.name = text_or_empty(all->name);
   o.backend = text_or_empty(all->backend);
   o.validation = all->validation != 0;
+  o.no_cache = all->no_cache != 0;
   o.message = callback(all->message, all->message_user);
   return o;
 }
 
 inline Result<GraphOptions> graph_options(const spirkiln_graph_options* options,
                                           const char* function) {
-  const auto all = read_options(options, SPIRKILN_GRAPH_OPTIONS_INIT, sizeof *options, function);
+  const auto all = read_options(options, SPIRKILN_GRAPH_OPTIONS_INIT,
+                                offsetof(spirkiln_graph_options, axes), function);
   if (!all) return all.error();
   GraphOptions o;
   o.variant = text_or_empty(all->variant);
   if (all->max_plans != 0) o.max_plans = all->max_plans;
   o.threads = all->threads;
+  o.axes = text_or_empty(all->axes);
+  o.kernels = text_or_empty(all->kernels);
+  o.avoid = text_or_empty(all->avoid);
+  o.no_proof = all->no_proof != 0;
   return o;
 }
 

@@ -6,6 +6,7 @@
 
 #include "compute/local_size.hpp"
 #include "loader/guard.hpp"
+#include "table/device_rules.hpp"
 #include "table/kernel_table.hpp"
 #include "table/requirements.hpp"
 #include "table/select.hpp"
@@ -239,7 +240,9 @@ Result<std::shared_ptr<const Kernel::State>> from_table(const Device& device,
   select.kernel = request.kernel;
   select.forms = *forms;
   select.axes = axes;
-  auto selected = select_blob(table, select, (*vulkan)->caps);
+  const auto rules = select_rules(table, (*vulkan)->caps);
+  if (!rules) return rules.error();
+  auto selected = select_blob(table, select, (*vulkan)->caps, *rules);
   if (!selected) return std::move(selected).error();
 
   const table::VariantEntry& variant = table.variants()[selected->variant];

@@ -34,7 +34,10 @@ Status check_pictures(const Pictures& pictures) {
   return Ok{};
 }
 
-Error no_forms(const std::string& variant) {
+Error no_forms(const GraphOptions& options) {
+  const std::string& variant = !options.variant.empty() ? options.variant
+                               : !options.axes.empty()  ? options.axes
+                                                        : options.kernels;
   return Error{ErrorCode::kInvalidArgument,
                "the CPU backend has no forms of kernels, so '" + variant +
                    "' cannot be had; open the device with backend \"vulkan\" for it"};
@@ -73,7 +76,7 @@ Result<std::shared_ptr<Graph::State>> Graph::State::create(const Device& device,
                                                            const GraphOptions& options) {
   auto state = std::make_shared<State>(device, model, options);
   if (device.state() != nullptr) {
-    state->fall_back = device.backends()->fall_back && options.variant.empty();
+    state->fall_back = device.backends()->fall_back && !asks_for_kernels(options);
     auto graph = create_vulkan_graph(device, model, options);
     if (graph) {
       state->first = *std::move(graph);
@@ -87,7 +90,7 @@ Result<std::shared_ptr<Graph::State>> Graph::State::create(const Device& device,
     state->warn(why);
     return state;
   }
-  if (!options.variant.empty()) return no_forms(options.variant);
+  if (asks_for_kernels(options)) return no_forms(options);
   auto cpu = open_cpu_backend();
   if (!cpu) return std::move(cpu).error();
   auto graph = (*cpu)->create_graph(model, options);

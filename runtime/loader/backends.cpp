@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "loader/backend_rules.hpp"
 #include "loader/environment.hpp"
 #include "loader/guard.hpp"
 #include "loader/library.hpp"
@@ -87,7 +86,12 @@ bool names_device(const DeviceOptions& options) {
 
 bool asks_for_kernels(const DeviceOptions& options) {
   return options.validation || validation_in_environment() ||
-         environment("SPIRKILN_VARIANT") != nullptr || environment("SPIRKILN_TABLE") != nullptr;
+         environment("SPIRKILN_VARIANT") != nullptr || environment("SPIRKILN_TABLE") != nullptr ||
+         environment("SPIRKILN_AXES") != nullptr || environment("SPIRKILN_KERNELS") != nullptr;
+}
+
+bool asks_for_kernels(const GraphOptions& options) {
+  return !options.variant.empty() || !options.axes.empty() || !options.kernels.empty();
 }
 
 }  // namespace spirkiln

@@ -30,6 +30,7 @@ struct Device::Backends {
 // table or validation, which all mean that nothing else may run in its place.
 bool names_device(const DeviceOptions& options);
 bool asks_for_kernels(const DeviceOptions& options);
+bool asks_for_kernels(const GraphOptions& options);
 
 // "auto", "vulkan" or "cpu". Errors: kInvalidArgument for another word, naming where it comes from.
 Result<std::string> wanted_backend(const DeviceOptions& options);

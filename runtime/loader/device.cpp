@@ -5,12 +5,12 @@
 #include <functional>
 
 #include "graph/pipelines.hpp"
-#include "loader/backend_rules.hpp"
 #include "loader/backends.hpp"
 #include "loader/choose.hpp"
 #include "loader/environment.hpp"
 #include "loader/features.hpp"
 #include "loader/guard.hpp"
+#include "table/device_rules.hpp"
 #include "table/requirements.hpp"
 #include "table/select.hpp"
 
@@ -133,8 +133,11 @@ Result<Device> Device::State::open(const DeviceOptions& options) {
   }
   const bool named = names_device(options);
   const auto table = open_table();
+  auto rules = Result<DeviceRules>(DeviceRules{});
+  if (table) rules = device_rules(*table);
+  if (!rules) return std::move(rules).error();
   auto state = open_state(options, tables_of(table), [&](const DeviceInfo& info) {
-    if (named || backend_rule_for(info).use == BackendKind::kVulkan) return true;
+    if (named || backend_for(rules->backends, info.type).use == BackendKind::kVulkan) return true;
     cpu = open_cpu_backend();
     return !cpu;  // a slow device is better than none
   });

@@ -82,7 +82,7 @@ class Selector {
       c.excluded_by = *std::move(why);
       return true;
     };
-    if (by(Exclusion::kNotAskedFor, not_asked_for(v)) ||
+    if (by(Exclusion::kForm, other_form(v)) || by(Exclusion::kAxis, other_axis(v)) ||
         by(Exclusion::kRequirement, requirement(v)) || by(Exclusion::kWish, wish(v)) ||
         by(Exclusion::kQuirk, quirk(v)) || by(Exclusion::kFailed, failed(v))) {
       return c;
@@ -105,11 +105,12 @@ class Selector {
   }
 
   // Why the request does not mean this variant, or nothing.
-  std::optional<std::string> not_asked_for(const VariantEntry& v) const {
+  std::optional<std::string> other_form(const VariantEntry& v) const {
     const Form has = form_of(v);
-    if (!contains(request_.forms, has) && !(fits_ && has == *wished_)) {
-      return "is " + form_name(has) + ", asked for is " + join_forms(request_.forms);
-    }
+    if (contains(request_.forms, has) || (fits_ && has == *wished_)) return std::nullopt;
+    return "is " + form_name(has) + ", asked for is " + join_forms(request_.forms);
+  }
+  std::optional<std::string> other_axis(const VariantEntry& v) const {
     if (request_.int8 && v.int8 != *request_.int8) {
       return "reads bytes as int8 " + int8_name(v.int8) + ", asked for is " +
              int8_name(*request_.int8);
@@ -123,7 +124,9 @@ class Selector {
       const auto asked = std::find_if(request_.axes.begin(), request_.axes.end(),
                                       [&](const AxisRequest& a) { return a.axis == axis; });
       const bool by_default = asked == request_.axes.end();
-      if (by_default && wished_value(axis) != nullptr) continue;
+      if (by_default && (wished_value(axis) != nullptr || (value.flags & kInterchangeable) != 0)) {
+        continue;
+      }
       // The kernel's first variant has the defaults.
       const std::string_view wanted =
           by_default ? axis_value(variants_.front(), axis).value_or(is) : asked->value;

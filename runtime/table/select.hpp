@@ -53,7 +53,8 @@ struct SelectRequest {
   // Acceptable forms, best first; a form that comes earlier wins whatever the table's order.
   std::span<const Form> forms;
   // The kernel's own axes that must have this value. The others have their defaults, which are the
-  // values of the kernel's first variant in the table.
+  // values of the kernel's first variant in the table; of an axis whose values are interchangeable
+  // another one does where the default's variant may not run, before the next form is taken.
   std::span<const AxisRequest> axes;
   // How bytes are read. Without a wish the first in the table that the device may run: all give the
   // same numbers.
@@ -105,7 +106,8 @@ Result<Selection> select_blob(const Table& table, const SelectRequest& request,
 // Why a variant is not the one that runs, in the order in which it is asked.
 enum class Exclusion : std::uint8_t {
   kNone,  // it is the one
-  kNotAskedFor,  // another form or axis value is meant
+  kForm,  // another one is asked for
+  kAxis,  // another value of an axis, or of how bytes are read
   kRequirement,  // the device lacks something
   kWish,  // the user's
   kQuirk,

@@ -142,6 +142,8 @@ class Reader {
     }
     for (const AxisValue& a : f_.axis_values) {
       if (!is_string(a.axis) || !is_string(a.value)) return corrupt("an axis value's string");
+      if ((a.flags & ~std::uint32_t{kInterchangeable}) != 0)
+        return corrupt("an axis value's flags");
     }
     return Ok{};
   }

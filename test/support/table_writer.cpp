@@ -52,7 +52,9 @@ class Writer {
       e.arithmetic = v.arithmetic;
       e.resource = v.resource;
       e.int8 = v.int8;
-      for (const auto& [axis, value] : v.axes) axes_.push_back({string(axis), string(value)});
+      for (const auto& [axis, value] : v.axes) {
+        axes_.push_back({string(axis), string(value), v.axis_flags});
+      }
       variants_.push_back(e);
       blob(v.blob, frame, &raw);
     }

@@ -48,6 +48,7 @@ struct TestVariant {
   TestBlob blob;
   table::Resource resource = table::Resource::kBuffer;
   table::Int8 int8 = table::Int8::kNone;
+  std::uint32_t axis_flags = 0;  // of all its axes
 };
 
 struct TestKernel {

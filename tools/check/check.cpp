@@ -20,11 +20,12 @@ std::string shape_text(const InputShape& s) { return fmt::format("{}x{}x{}", s.n
 class Checker {
  public:
   Checker(const Model::State& model, const Table& table, const DeviceCaps& caps,
-          const std::vector<Form>& forms)
+          const SelectRules& rules, const std::vector<Form>& forms)
       : model_(model),
         table_(table),
         caps_(caps),
         forms_(forms),
+        rules_(rules),
         traits_(traits_of(caps, table, forms, rules_)) {
     // Kernels of cooperative matrices are only in tables that a second compiler helped to make;
     // what is said here is the same with and without it.
@@ -100,7 +101,7 @@ class Checker {
   const Table& table_;
   const DeviceCaps& caps_;
   const std::vector<Form>& forms_;
-  SelectRules rules_;
+  const SelectRules& rules_;
   DeviceTraits traits_;
 };
 
@@ -126,7 +127,7 @@ Result<std::vector<InputShape>> usual_shapes(const Model::State& model) {
 
 Result<GraphReport> check_graph(const Model::State& model, const std::vector<InputShape>& shapes,
                                 const Table& table, const DeviceCaps& caps,
-                                const std::string& variant) {
+                                const SelectRules& rules, const std::string& variant) {
   const auto forms = choose_forms(variant, caps);
   if (!forms) return forms.error();
   GraphReport report;
@@ -134,7 +135,7 @@ Result<GraphReport> check_graph(const Model::State& model, const std::vector<Inp
   for (const Form form : *forms) {
     report.forms += (report.forms.empty() ? "" : " or ") + form_name(form);
   }
-  Checker checker(model, table, caps, *forms);
+  Checker checker(model, table, caps, rules, *forms);
   for (const InputShape& shape : shapes) {
     auto outcome = checker.at(shape);
     if (!outcome) return std::move(outcome).error();

@@ -47,10 +47,11 @@ struct GraphReport {
 // The usual shapes that the model accepts. Errors: kInvalidArgument where it accepts none of them.
 Result<std::vector<InputShape>> usual_shapes(const Model::State& model);
 
-// `variant`: as $SPIRKILN_VARIANT, empty for the runtime's own choice. Errors: kInvalidArgument for
-// a variant that is none, and for shapes that the model refuses.
+// `rules`: the table's quirks of the device. `variant`: as $SPIRKILN_VARIANT, empty for the
+// runtime's own choice. Errors: kInvalidArgument for a variant that is none, and for shapes that
+// the model refuses.
 Result<GraphReport> check_graph(const Model::State& model, const std::vector<InputShape>& shapes,
                                 const Table& table, const DeviceCaps& caps,
-                                const std::string& variant);
+                                const SelectRules& rules, const std::string& variant);
 
 }  // namespace spirkiln::check

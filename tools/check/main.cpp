@@ -6,10 +6,12 @@
 #include <cstdio>
 
 #include "cli_helpers.hpp"
+#include "explain.hpp"
 #include "graph/plan.hpp"
 #include "program.hpp"
 #include "report.hpp"
 #include "shown.hpp"
+#include "table/device_rules.hpp"
 
 namespace {
 
@@ -17,7 +19,7 @@ using namespace spirkiln;
 using namespace spirkiln::check;
 
 struct Arguments {
-  std::vector<std::string> devices, graphs, shapes;
+  std::vector<std::string> devices, graphs, shapes, kernels, axes;
   std::string table, variant;
   bool json = false;
 };
@@ -36,6 +38,19 @@ bool parse_shape(const std::string& text, InputShape* shape) {
   char end = 0;
   return std::sscanf(text.c_str(), "%9ux%9ux%9u%c", &shape->n, &shape->h, &shape->w, &end) == 3 &&
          shape->n >= 1 && shape->h >= 1 && shape->w >= 1;
+}
+
+int explain(const Arguments& arguments, const std::vector<DeviceReport>& devices,
+            const Table& table) {
+  std::vector<DeviceExplanation> all;
+  for (const DeviceReport& d : devices) {
+    auto explained =
+        explain_kernels(d.device, table, arguments.kernels, arguments.axes, arguments.variant);
+    if (!explained) return fail(explained.error().message);
+    all.push_back(*std::move(explained));
+  }
+  tool::print(arguments.json ? explanation_json(all) : explanation_text(all));
+  return 0;
 }
 
 int run(const Arguments& arguments) {
@@ -62,6 +77,7 @@ int run(const Arguments& arguments) {
   if (reports.size() != arguments.devices.size()) return 1;
   const auto table = arguments.table.empty() ? open_table() : Table::from_file(arguments.table);
   if (!table) return fail(tool::with_shown(table.error().message, arguments.table));
+  if (!arguments.kernels.empty()) return explain(arguments, reports, *table);
 
   std::size_t checks = 0, failures = 0;
   for (const std::string& path : arguments.graphs) {
@@ -74,8 +90,11 @@ int run(const Arguments& arguments) {
       graph_shapes = *std::move(usual);
     }
     for (DeviceReport& report : reports) {
+      const DeviceCaps& caps = report.device.caps;
+      const auto rules = select_rules(*table, caps);
+      if (!rules) return fail(rules.error().message);
       auto graph =
-          check_graph(*model->state(), graph_shapes, *table, report.device.caps, arguments.variant);
+          check_graph(*model->state(), graph_shapes, *table, caps, *rules, arguments.variant);
       if (!graph) return fail(tool::shown(path) + ": " + graph.error().message);
       ++checks;
       failures += graph->ok() ? 0 : 1;
@@ -94,21 +113,32 @@ int main_of(int argc, char** argv) {
   Arguments arguments;
   CLI::App app{
       "Checks that graphs may run on devices that are not here, from device profiles.\n"
-      "Exit status: 0 all may, 1 some may not or a file is wrong, 2 a wrong command line."};
+      "With --explain: which variant of a kernel runs there, and why no other.\n"
+      "Exit status: 0 all may (or are explained), 1 some may not or a file is wrong, 2 a wrong\n"
+      "command line."};
   app.name("spirkiln-check");
   app.set_version_flag("--version", "spirkiln-check " SPIRKILN_VERSION);
   app.footer(
       "Examples:\n"
       "  spirkiln check --device variants/devices/*.toml --graph build/tools/packs/*.spkm\n"
-      "  spirkiln check --device my-phone.toml --graph det.spkm --shape 1x640x960 --json");
+      "  spirkiln check --device my-phone.toml --graph det.spkm --shape 1x640x960 --json\n"
+      "  spirkiln check --device my-phone.toml --explain gemm_nc softmax");
   app.add_option("--device", arguments.devices, "Device profiles")
       ->required()
       ->check(tool::not_empty())
       ->type_name("FILE.toml...");
-  app.add_option("--graph", arguments.graphs, "Packed graphs")
-      ->required()
-      ->check(tool::not_empty())
-      ->type_name("PACK.spkm...");
+  auto* graphs = app.add_option("--graph", arguments.graphs, "Packed graphs")
+                     ->check(tool::not_empty())
+                     ->type_name("PACK.spkm...");
+  auto* explained = app.add_option("--explain", arguments.kernels,
+                                   "Kernels whose variants are explained, or 'all'")
+                        ->check(tool::not_empty())
+                        ->excludes(graphs)
+                        ->type_name("KERNEL...");
+  app.add_option("--axis", arguments.axes,
+                 "What the caller of these kernels asks for (default: their defaults)")
+      ->needs(explained)
+      ->type_name("AXIS=VALUE...");
   app.add_option("--shape", arguments.shapes,
                  "Pictures x height x width (default: the usual shapes that a graph takes)")
       ->type_name("NxHxW...");
@@ -124,6 +154,12 @@ int main_of(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return tool::print_help(app, e);
     fmt::print(stderr, "spirkiln-check: error: {}\nTry 'spirkiln-check --help'.\n", e.what());
+    return 2;
+  }
+  if (arguments.graphs.empty() && arguments.kernels.empty()) {
+    fmt::print(stderr,
+               "spirkiln-check: error: --graph or --explain is required\nTry "
+               "'spirkiln-check --help'.\n");
     return 2;
   }
   return run(arguments);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile_keys.hpp"
 
+#include <vector>
+
+#include "loader/driver_names.hpp"
+
 namespace spirkiln::check {
 namespace {
 
@@ -118,35 +122,12 @@ constexpr FloatControlKey kFloatControls[] = {
     {"shaderRoundingModeRTZFloat", &FloatControls::rounding_rtz},
 };
 
-constexpr ValueName kDrivers[] = {
-    {"AMD_PROPRIETARY", 1},
-    {"AMD_OPEN_SOURCE", 2},
-    {"MESA_RADV", 3},
-    {"NVIDIA_PROPRIETARY", 4},
-    {"INTEL_PROPRIETARY_WINDOWS", 5},
-    {"INTEL_OPEN_SOURCE_MESA", 6},
-    {"IMAGINATION_PROPRIETARY", 7},
-    {"QUALCOMM_PROPRIETARY", 8},
-    {"ARM_PROPRIETARY", 9},
-    {"GOOGLE_SWIFTSHADER", 10},
-    {"GGP_PROPRIETARY", 11},
-    {"BROADCOM_PROPRIETARY", 12},
-    {"MESA_LLVMPIPE", 13},
-    {"MOLTENVK", 14},
-    {"COREAVI_PROPRIETARY", 15},
-    {"JUICE_PROPRIETARY", 16},
-    {"VERISILICON_PROPRIETARY", 17},
-    {"MESA_TURNIP", 18},
-    {"MESA_V3DV", 19},
-    {"MESA_PANVK", 20},
-    {"SAMSUNG_PROPRIETARY", 21},
-    {"MESA_VENUS", 22},
-    {"MESA_DOZEN", 23},
-    {"MESA_NVK", 24},
-    {"IMAGINATION_OPEN_SOURCE_MESA", 25},
-    {"MESA_HONEYKRISP", 26},
-    {"VULKAN_SC_EMULATION_ON_VULKAN", 27},
-};
+// Of the runtime's list.
+std::vector<ValueName> driver_values() {
+  std::vector<ValueName> values;
+  for (const DriverName& d : kDriverNames) values.push_back({d.name, d.value});
+  return values;
+}
 
 constexpr ValueName kIndependences[] = {
     {"32_BIT_ONLY", static_cast<std::uint32_t>(FloatIndependence::kFloat32Only)},
@@ -192,7 +173,10 @@ std::span<const FeatureKey> feature_keys() { return kFeatures; }
 std::span<const LimitKey> limit_keys() { return kLimits; }
 std::span<const SubgroupOperation> subgroup_operations() { return kOperations; }
 std::span<const FloatControlKey> float_control_keys() { return kFloatControls; }
-std::span<const ValueName> driver_ids() { return kDrivers; }
+std::span<const ValueName> driver_ids() {
+  static const std::vector<ValueName> values = driver_values();
+  return values;
+}
 std::span<const ValueName> independences() { return kIndependences; }
 std::span<const ValueName> component_types() { return kComponentTypes; }
 std::span<const MatrixKey> matrix_keys() { return kMatrixKeys; }

@@ -9,9 +9,9 @@
 #include <optional>
 #include <set>
 
-#include "nearest_name.hpp"
 #include "profile.hpp"
 #include "profile_keys.hpp"
+#include "table/nearest_name.hpp"
 
 namespace spirkiln::check {
 

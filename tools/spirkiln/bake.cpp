@@ -13,6 +13,7 @@
 #include "kernel_compiler.hpp"
 #include "link_phase.hpp"
 #include "output_set.hpp"
+#include "quirks.hpp"
 #include "second_compiler.hpp"
 #include "stamp.hpp"
 
@@ -50,6 +51,7 @@ std::string settings_line(const BakeOptions& options) {
                                 options.glsl ? options.glsl->string() : "");
   all += options.kernel + (options.debug ? "\ndebug\n" : "\n");
   all += fmt::format("{}\n", static_cast<int>(options.target));
+  all += fmt::format("{}\n", options.quirks ? options.quirks->string() : "");
   if (options.second) all += second_folder_state(*options.second);
   for (const fs::path& folder : options.include_folders) all += folder.string() + "\n";
   for (const fs::path& input : options.inputs) all += input.string() + "\n";
@@ -70,7 +72,9 @@ Status check_outputs(const BakeOptions& options) {
   }
   if (options.depfile) paths.push_back(*options.depfile);
   // The manifests at once; what they include is known at the end.
-  if (Status status = refuse_inputs(paths, options.inputs); !status.ok()) return status;
+  std::vector<fs::path> inputs = options.inputs;
+  if (options.quirks) inputs.push_back(*options.quirks);
+  if (Status status = refuse_inputs(paths, inputs); !status.ok()) return status;
   if (!options.depfile) return Ok{};
   const bool beside = options.depfile->parent_path().lexically_normal() ==
                       (options.out_dir / "").lexically_normal().parent_path();
@@ -127,11 +131,16 @@ struct Batch {
   LinkedTable linked;
 };
 
-Result<Batch> make_batch(const SourceOptions& options, const std::string& name, const Cache& cache,
+Result<Batch> make_batch(const SourceOptions& options, const std::string& name,
+                         const std::optional<fs::path>& quirks, const Cache& cache,
                          SourceStore& sources, const MessageCallback& message) {
   auto compiled = compile_kernels(options, cache, sources, message);
   if (!compiled.ok()) return compiled.error();
-  auto linked = link_kernels(name, compiled->packing, thread_count(options.jobs), cache);
+  const bool all = options.kernel.empty() && options.variant.empty();
+  const auto attachments = quirks_attachment(quirks, sources, compiled->packing, all);
+  if (!attachments.ok()) return attachments.error();
+  auto linked =
+      link_kernels(name, compiled->packing, thread_count(options.jobs), cache, *attachments);
   if (!linked.ok()) return linked.error();
   count(linked->table, compiled->stats);
   return Batch{std::move(compiled).value(), std::move(linked).value()};
@@ -201,7 +210,7 @@ Result<BakeStats> bake(const BakeOptions& options, const MessageCallback& messag
   if (const Status status = check_outputs(options); !status.ok()) return status.error();
   SourceStore sources;
   const Cache cache(options.cache);
-  auto batch = make_batch(options, options.name, cache, sources, message);
+  auto batch = make_batch(options, options.name, options.quirks, cache, sources, message);
   if (!batch.ok()) return batch.error();
   if (options.explain && message) {
     for (std::size_t k = 0; k < batch->compiled.kernels.size(); ++k) {
@@ -219,7 +228,7 @@ Result<BakeStats> bake(const BakeOptions& options, const MessageCallback& messag
 Result<std::vector<ExplainedKernel>> explain(const SourceOptions& options,
                                              const MessageCallback& message) {
   SourceStore sources;
-  auto batch = make_batch(options, {}, Cache(options.cache), sources, message);
+  auto batch = make_batch(options, {}, {}, Cache(options.cache), sources, message);
   if (!batch.ok()) return batch.error();
   std::vector<ExplainedKernel> all;
   for (std::size_t k = 0; k < batch->compiled.kernels.size(); ++k) {

@@ -14,7 +14,7 @@
 #include "commands/commands.hpp"
 #include "files.hpp"
 #include "kernel_compiler.hpp"
-#include "nearest_name.hpp"
+#include "table/nearest_name.hpp"
 
 namespace spirkiln::gen {
 namespace {
@@ -119,6 +119,12 @@ void add_table_options(CLI::App& command, TableTarget& table, std::string& embed
   command.add_option("--embed", embed, "Form to link: incbin, array (a .cpp) or none")
       ->check(CLI::IsMember({"incbin", "array", "none"}))
       ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--quirks", [&table](const std::string& file) { table.quirks = file; },
+          "What must not run on which devices, for the table (variants/quirks.toml)")
+      ->type_name("FILE.toml")
+      ->check(tool::not_empty());
 }
 
 void add_jobs(CLI::App& command, unsigned& jobs, const char* text) {

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "constant_check.hpp"
-#include "nearest_name.hpp"
 #include "parallel.hpp"
+#include "table/nearest_name.hpp"
 
 namespace spirkiln::gen {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "list.hpp"
-#include "nearest_name.hpp"
+#include "table/nearest_name.hpp"
 
 namespace spirkiln::gen {
 namespace {

@@ -115,6 +115,7 @@ Result<Expansion> expand(const KernelManifest& kernel) {
       for (std::size_t i = 0; i < kernel.axes.size(); ++i) {
         const Axis& axis = kernel.axes[i];
         v.axis_values.emplace_back(axis.name, values[i]);
+        if (axis.interchangeable) v.interchangeable.push_back(axis.name);
         v.name += axis_suffix(axis, values[i]);
         if (axis.name == "acc") {
           acc_afp = values[i] == "afp";

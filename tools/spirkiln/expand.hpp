@@ -25,6 +25,7 @@ struct Variant {
   table::Resource resource = table::Resource::kBuffer;
   table::Int8 int8 = table::Int8::kNone;
   std::vector<std::pair<std::string, std::string>> axis_values;  // own axes, sorted by axis
+  std::vector<std::string> interchangeable;  // of those axes, the ones whose every value does
   std::vector<std::pair<std::string, std::string>> macros;       // in order of definition
   std::vector<std::uint32_t>
       promised;  // SPIR-V capabilities that it may need, ascending (audit.hpp)

@@ -81,7 +81,7 @@ std::string take_variant(ByteReader& in, const std::string& kernel, const Blobs&
     return fmt::format("'{}' is of no kind that a table knows", variant.name);
   }
   const std::uint32_t values = in.number();
-  if (values > in.left() / 8) return "it ends too early";
+  if (values > in.left() / 12) return "it ends too early";
   for (std::uint32_t i = 0; i < values; ++i) {
     std::string axis(in.string());
     std::string value(in.string());
@@ -89,6 +89,9 @@ std::string take_variant(ByteReader& in, const std::string& kernel, const Blobs&
     if (!sorted || axis.empty() || !is_text(axis) || !is_text(value)) {
       return fmt::format("the axes of '{}' are no sorted names with values", variant.name);
     }
+    const std::uint32_t any = in.number();
+    if (any > 1) return fmt::format("the axes of '{}' have unknown flags", variant.name);
+    if (any == 1) variant.interchangeable.push_back(axis);
     variant.axis_values.emplace_back(std::move(axis), std::move(value));
   }
   const std::uint32_t blob = in.number();
@@ -202,8 +205,10 @@ std::string encode_object(const std::vector<PackKernel>& kernels) {
       content += static_cast<char>(variant.int8);
       put_number(content, static_cast<std::uint32_t>(variant.axis_values.size()));
       for (const auto& [axis, value] : variant.axis_values) {
+        const auto& any = variant.interchangeable;
         put_string(content, axis);
         put_string(content, value);
+        put_number(content, std::find(any.begin(), any.end(), axis) != any.end() ? 1 : 0);
       }
       put_number(content, indices.at(kernel.blobs[v].get()));
     }

@@ -6,8 +6,8 @@
 //   each:
 //            name, source hash, number of named constants, each: name, id; number of variants,
 //            each: name, four bytes (storage, arithmetic, resource, int8), number of axis values,
-//            each: axis, value; index of its blob; number of parts of attachments, each: name,
-//            bytes as a string
+//            each: axis, value, whether it is interchangeable (0 or 1); index of its blob; number
+//            of parts of attachments, each: name, bytes as a string
 //
 // Little-endian; a string is its length and its bytes. Equal blobs are stored once. Nothing in it
 // depends on where or when it was made, nor on the number of threads or the cache.

@@ -10,6 +10,7 @@
 #include "kernel_object.hpp"
 #include "link_phase.hpp"
 #include "parallel.hpp"
+#include "quirks.hpp"
 
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
@@ -78,14 +79,19 @@ Result<BakeStats> link_objects(const LinkOptions& options) {
   for (const fs::path& path : table_paths(options)) {
     if (Status status = check_output(path, true); !status.ok()) return status.error();
   }
-  if (Status status = refuse_inputs(table_paths(options), options.objects); !status.ok()) {
+  std::vector<fs::path> inputs = options.objects;
+  if (options.quirks) inputs.push_back(*options.quirks);
+  if (Status status = refuse_inputs(table_paths(options), inputs); !status.ok()) {
     return status.error();
   }
   const unsigned threads = thread_count(options.jobs);
   auto kernels = load_objects(options.objects, threads);
   if (!kernels.ok()) return kernels.error();
-  auto linked =
-      link_kernels(options.name, std::move(kernels).value(), threads, Cache(options.cache));
+  SourceStore sources;
+  const auto attachments = quirks_attachment(options.quirks, sources, *kernels, true);
+  if (!attachments.ok()) return attachments.error();
+  auto linked = link_kernels(options.name, std::move(kernels).value(), threads,
+                             Cache(options.cache), *attachments);
   if (!linked.ok()) return linked.error();
   const auto outputs = table_outputs(options, linked->kernels, linked->table.bytes);
   if (Status status = write_into(options.out_dir, outputs); !status.ok()) return status.error();

@@ -23,6 +23,7 @@ struct Axis {
   std::string default_value;
   bool device = false;  // a macro of the dialect: what is 0 is not defined
   Diagnostic position;  // its text is empty; line 0 for one that the kernel's text brought
+  bool interchangeable = false;  // any value does, where the default's variant may not run
 };
 
 // Axes, each with the values any of which will do. The dialect's own variants are "variant".

@@ -16,7 +16,7 @@ namespace {
 
 // With two values each, twelve reach the bound on variants; axes of one value pin device macros.
 constexpr std::size_t kMaxAxes = 256;
-constexpr std::string_view kAxisKeys[] = {"values", "default"};
+constexpr std::string_view kAxisKeys[] = {"values", "default", "interchangeable"};
 
 // The value becomes part of the variant's name, where the minus of a number is an 'm'.
 bool is_axis_value(std::string_view s) {
@@ -109,6 +109,13 @@ void read_axis(const toml::key& axis_key, const toml::table& table, KernelManife
       }
     } else if (key.str() == "default") {
       if (macro_value(node, axis.default_value, errors)) default_node = &node;
+    } else if (key.str() == "interchangeable") {
+      const auto* on = node.as_boolean();
+      if (on == nullptr) errors.fail(node.source(), "'interchangeable' must be true or false");
+      axis.interchangeable = on != nullptr && on->get();
+      if (axis.interchangeable && axis.name == "acc") {
+        errors.fail(node.source(), "the values of 'acc' are not interchangeable: sums differ");
+      }
     } else {
       unknown_key(key, "an axis", kAxisKeys, errors);
     }

@@ -10,7 +10,7 @@
 #include "device_axes.hpp"
 #include "expand.hpp"
 #include "manifest_values.hpp"
-#include "nearest_name.hpp"
+#include "table/nearest_name.hpp"
 
 namespace spirkiln::gen {
 namespace {

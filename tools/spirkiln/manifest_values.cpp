@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "macro_check.hpp"
-#include "nearest_name.hpp"
+#include "table/nearest_name.hpp"
 
 namespace spirkiln::gen {
 namespace {

@@ -77,7 +77,10 @@ void TableIndex::add_variant(const Variant& variant, std::uint32_t blob) {
   entry.resource = variant.resource;
   entry.int8 = variant.int8;
   for (const auto& [axis, value] : variant.axis_values) {
-    axis_values_.push_back({string(axis), string(value)});
+    const bool any = std::find(variant.interchangeable.begin(), variant.interchangeable.end(),
+                               axis) != variant.interchangeable.end();
+    axis_values_.push_back(
+        {string(axis), string(value), any ? std::uint32_t{table::kInterchangeable} : 0u});
   }
   variants_.push_back(entry);
   ++kernels_.back().variant_count;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@ struct TableTarget {
   std::string name;               // [a-z][a-z0-9_]*
   std::filesystem::path out_dir;  // made where it is missing
   EmbedForm embed = EmbedForm::kIncbin;
+  std::optional<std::filesystem::path> quirks;  // quirks.hpp; nothing: the table has none
 };
 
 // Out_dir/NAME_table.EXTENSION.

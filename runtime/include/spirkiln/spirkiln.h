@@ -99,9 +99,10 @@ typedef struct spirkiln_device_options {
   /* "auto", "vulkan" or "cpu"; NULL or "": $SPIRKILN_BACKEND, else "auto", which is explained at
    * DeviceOptions::backend in spirkiln.hpp. */
   const char* backend;
+  int no_cache; /* not 0: read and write no cache files; also $SPIRKILN_NO_CACHE=1 */
 } spirkiln_device_options;
 #define SPIRKILN_DEVICE_OPTIONS_INIT \
-  {sizeof(spirkiln_device_options), -1, NULL, 0, NULL, NULL, NULL}
+  {sizeof(spirkiln_device_options), -1, NULL, 0, NULL, NULL, NULL, 0}
 
 /* `options` may be NULL. */
 SPIRKILN_API spirkiln_status spirkiln_device_open(const spirkiln_device_options* options,
@@ -134,8 +135,14 @@ typedef struct spirkiln_graph_options {
   const char* variant;
   uint32_t max_plans; /* shapes kept ready, least recently used go first; 0: 32 */
   uint32_t threads; /* of the CPU backend; 0: $SPIRKILN_THREADS, else all cores */
+  /* For bisecting, as GraphOptions in spirkiln.hpp explains; NULL or "": the environment's. */
+  const char* axes; /* "DIRECT=1,..."; $SPIRKILN_AXES */
+  const char* kernels; /* "gemm_nc=fp16p,..."; $SPIRKILN_KERNELS */
+  const char* avoid; /* "gemm_coopmat,..."; $SPIRKILN_AVOID */
+  int no_proof; /* not 0: use kernels without trying their known answers; $SPIRKILN_NO_PROOF=1 */
 } spirkiln_graph_options;
-#define SPIRKILN_GRAPH_OPTIONS_INIT {sizeof(spirkiln_graph_options), NULL, 0, 0}
+#define SPIRKILN_GRAPH_OPTIONS_INIT \
+  {sizeof(spirkiln_graph_options), NULL, 0, 0, NULL, NULL, NULL, 0}
 
 /* `options` may be NULL. */
 SPIRKILN_API spirkiln_status spirkiln_graph_create(spirkiln_device* device, spirkiln_model* model,

@@ -39,7 +39,7 @@ struct DeviceOptions {
   // One of backend_names(). Empty: $SPIRKILN_BACKEND, else "auto".
   //
   // "auto" is Vulkan where a device, a form of kernels, a table or validation is asked for, here or
-  // in the environment. Else it is what the rules in loader/backend_rules.cpp say of the best
+  // in the environment. Else it is what the rules in variants/quirks.toml say of the best
   // Vulkan device (a software one is left to the CPU backend), and the CPU backend where there is
   // none. Unless a form, a table or validation is asked for, a graph on such a device also takes
   // the CPU for a shape that the device cannot take, with a warning to GraphOptions::message.
@@ -114,6 +114,11 @@ struct GraphOptions {
   // found on the device: N x H x W x 2. What classifiers need, at a fraction of the bytes. A value
   // that is no number still makes the run an error.
   bool best_class = false;
+  // For bisecting; empty: the environment's. Names and values that the kernels do not have are an
+  // error that says which there are.
+  std::string axes;  // $SPIRKILN_AXES: "DIRECT=1,...", this value of a kernel's own axis
+  std::string kernels;  // $SPIRKILN_KERNELS: "gemm_nc=fp16p,...", one kernel's own form
+  std::string avoid;  // $SPIRKILN_AVOID: "gemm_coopmat,...", kernels and variants never to run
   std::size_t max_plans = 32;  // shapes kept ready, least recently used go first
   // Of the CPU backend. 0: $SPIRKILN_THREADS, else $OMP_NUM_THREADS, else all cores that the
   // process may use.

@@ -122,6 +122,13 @@ struct KernelEntry {
 struct AxisValue {
   std::uint32_t axis;  // string
   std::uint32_t value;  // string
+  std::uint32_t flags;  // AxisFlags
+};
+
+enum AxisFlags : std::uint32_t {
+  // Every value does the same work, called in the same way: where a caller names none and the
+  // default's variant may not run, another value's may.
+  kInterchangeable = 1u << 0,
 };
 
 struct VariantEntry {
@@ -194,7 +201,45 @@ struct AttachmentEntry {
 
 static_assert(sizeof(TableHeader) == 56 && sizeof(IndexHeader) == 8 + 11 * sizeof(Section));
 static_assert(sizeof(AttachmentEntry) == 16);
-static_assert(sizeof(KernelEntry) == 16 && sizeof(VariantEntry) == 24 && sizeof(AxisValue) == 8);
+
+// The attachment kQuirksName: what must not run on which devices, and which backend is the better
+// one. It begins with a QuirksHeader; offsets count from there. Strings are as those of the index.
+inline constexpr char kQuirksName[] = "quirks";
+inline constexpr std::uint32_t kQuirksVersion = 1;
+inline constexpr std::uint32_t kMaxQuirks = 4096;
+
+struct QuirksHeader {
+  std::uint32_t version;
+  std::uint32_t reserved;
+  Section strings;
+  Section quirks;  // QuirkEntry
+  Section backends;  // BackendEntry; the first that holds decides
+};
+
+// A form's bit in QuirkEntry::forms.
+inline constexpr std::uint32_t form_bit(Storage storage, Arithmetic arithmetic, Resource resource) {
+  return 1u << (static_cast<std::uint32_t>(storage) * 4 +
+                static_cast<std::uint32_t>(arithmetic) * 2 + static_cast<std::uint32_t>(resource));
+}
+
+// Empty strings and zeros stand for any.
+struct QuirkEntry {
+  std::uint32_t kernel, axis, value, reason, source;  // strings
+  std::uint32_t forms;
+  std::uint32_t vendor_id;
+  std::uint32_t first_device, last_device;
+  std::uint32_t driver_id;  // VkDriverId
+  std::uint32_t first_driver, last_driver;  // VkPhysicalDeviceProperties::driverVersion
+};
+
+struct BackendEntry {
+  std::uint32_t types;  // of the device, bits by VkPhysicalDeviceType; all bits: any
+  std::uint32_t use;  // 0: Vulkan, 1: the CPU backend
+  std::uint32_t reason;  // string
+};
+
+static_assert(sizeof(QuirksHeader) == 32 && sizeof(QuirkEntry) == 48 && sizeof(BackendEntry) == 12);
+static_assert(sizeof(KernelEntry) == 16 && sizeof(VariantEntry) == 24 && sizeof(AxisValue) == 12);
 static_assert(sizeof(BlobEntry) == 104 && sizeof(FrameEntry) == 12);
 static_assert(sizeof(BindingEntry) == 8 && sizeof(SpecEntry) == 16);
 

@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "profile.hpp"
+#include "table/device_rules.hpp"
 
 using namespace spirkiln;
 using namespace spirkiln::check;
@@ -45,12 +47,18 @@ Model pack(const std::string& name) {
   return *model;
 }
 
+SelectRules rules_of(const DeviceCaps& caps) {
+  auto rules = select_rules(kernels(), caps);
+  if (!rules) FAIL(rules.error().message);
+  return *std::move(rules);
+}
+
 GraphReport checked(const std::string& graph, const DeviceCaps& caps,
                     const std::string& variant = {}) {
   const Model model = pack(graph);
   const auto shapes = usual_shapes(*model.state());
   if (!shapes) FAIL(shapes.error().message);
-  auto report = check_graph(*model.state(), *shapes, kernels(), caps, variant);
+  auto report = check_graph(*model.state(), *shapes, kernels(), caps, rules_of(caps), variant);
   if (!report) FAIL(report.error().message);
   return *std::move(report);
 }
@@ -176,7 +184,7 @@ TEST_CASE("a picture whose tensors no binding can hold is refused before anythin
   REQUIRE(caps.max_storage_range == 134217728);
   const Model model = pack("det");
   const auto report =
-      check_graph(*model.state(), {{1, 640, 640}, {1, 4160, 4160}}, kernels(), caps, "");
+      check_graph(*model.state(), {{1, 640, 640}, {1, 4160, 4160}}, kernels(), caps, {}, "");
   REQUIRE(report);
   REQUIRE(report->outcomes.size() == 2);
   CHECK(report->outcomes[0].ok());
@@ -189,11 +197,84 @@ TEST_CASE("a picture whose tensors no binding can hold is refused before anythin
 TEST_CASE("wrong requests are errors") {
   const Model model = pack("rec");
   const DeviceCaps caps = caps_of(profile_text("lavapipe.toml"));
-  const auto variant = check_graph(*model.state(), {{1, 48, 320}}, kernels(), caps, "fp64");
+  const auto variant = check_graph(*model.state(), {{1, 48, 320}}, kernels(), caps, {}, "fp64");
   REQUIRE_FALSE(variant);
   CHECK_THAT(variant.error().message, ContainsSubstring("fp64"));
   // The recogniser takes lines of 48 pixels.
-  const auto shape = check_graph(*model.state(), {{1, 47, 320}}, kernels(), caps, "");
+  const auto shape = check_graph(*model.state(), {{1, 47, 320}}, kernels(), caps, {}, "");
   REQUIRE_FALSE(shape);
   CHECK_THAT(shape.error().message, ContainsSubstring("1x47x320") || ContainsSubstring("48"));
+}
+
+TEST_CASE("every quirk excludes its kernels on a made-up device of its kind, and on no other") {
+  const auto rules = device_rules(kernels());
+  REQUIRE(rules);
+  REQUIRE_FALSE(rules->quirks.empty());
+  for (const DeviceQuirk& q : rules->quirks) {
+    INFO(q.quirk.kernel << " " << q.quirk.axis << "=" << q.quirk.value);
+    CHECK_FALSE(q.quirk.source.empty());
+    DeviceCaps caps = caps_of(profile_text("h200.toml"));
+    caps.vendor_id = q.devices.vendor_id != 0 ? q.devices.vendor_id : caps.vendor_id;
+    caps.driver_id = q.devices.driver_id != 0 ? q.devices.driver_id : caps.driver_id;
+    caps.device_id = q.devices.first_device;
+    caps.driver_version = q.devices.first_driver;
+    const auto excluded = [&](const DeviceCaps& device) {
+      std::size_t count = 0;
+      const Form forms[] = {kFp16s, kFp16p, kFp32};
+      for (const auto& k : kernels().kernels()) {
+        const auto name = kernels().string(k.name);
+        for (const auto& c : candidates(kernels(), {name, forms, {}}, device, rules_of(device))) {
+          count += c.exclusion == Exclusion::kQuirk;
+          if (c.exclusion != Exclusion::kQuirk) continue;
+          CHECK((q.quirk.kernel.empty() || name == q.quirk.kernel ||
+                 c.excluded_by.find(q.quirk.reason) != std::string::npos));
+        }
+      }
+      return count;
+    };
+    CHECK(excluded(caps) > 0);
+    caps.vendor_id ^= 0x8000;
+    caps.driver_id = 0;
+    CHECK(excluded(caps) == 0);
+  }
+}
+
+TEST_CASE("on the phone of the quirks no kernel with a prefetch in registers runs") {
+  const std::string text = profile_text("adreno-750.toml");
+  const auto variants = [&](const std::string& profile) {
+    std::set<std::string> names;
+    for (const char* graph : kGraphs) {
+      const GraphReport report = checked(graph, caps_of(profile));
+      CHECK(report.ok());
+      for (const Outcome& o : report.outcomes) {
+        for (const auto& [name, choice] : o.chosen) names.insert(name);
+      }
+    }
+    return names;
+  };
+  const auto here = variants(text);
+  CHECK(here.contains("gemm_nc_fp16s_direct"));
+  CHECK(here.contains("conv_direct_fp16s"));
+  for (const std::string& name : here) {
+    INFO(name);
+    CHECK_FALSE((name.starts_with("gemm_nc") && !name.ends_with("_direct")));
+    CHECK_FALSE((name.starts_with("conv_nc") || name.starts_with("deconv_nc")));
+  }
+  // With Mesa's driver on the same chip they run.
+  const auto mesa = variants(with(text, "driverID", "\"MESA_TURNIP\""));
+  CHECK(mesa.contains("gemm_nc_fp16s"));
+  CHECK(mesa.contains("conv_nc_fp16s"));
+}
+
+TEST_CASE("which backend is the better one is in the table") {
+  const auto rules = device_rules(kernels());
+  REQUIRE(rules);
+  for (const auto& entry : std::filesystem::directory_iterator(SPIRKILN_DEVICES)) {
+    if (entry.path().extension() != ".toml") continue;
+    const DeviceCaps caps = caps_of(profile_text(entry.path().filename().string()));
+    INFO(caps.name);
+    const BackendRule rule = backend_for(rules->backends, caps.type);
+    CHECK((rule.use == BackendKind::kCpu) == (caps.type == "cpu"));
+    CHECK_FALSE(rule.reason.empty());
+  }
 }

@@ -5,8 +5,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 
-#include "nearest_name.hpp"
 #include "profile_keys.hpp"
+#include "table/nearest_name.hpp"
 
 using namespace spirkiln;
 using namespace spirkiln::check;

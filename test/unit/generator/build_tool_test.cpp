@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "spirkiln/kernel_table.hpp"
+#include "table/device_rules.hpp"
 #include "table/select.hpp"
 #include "workspace.hpp"
 
@@ -230,6 +231,65 @@ TEST_CASE("build tool: an axis more changes nothing for who does not know it", "
     CHECK(before.string(a.name) == after.string(b.name));
     CHECK(before.blobs()[a.blob].hash == after.blobs()[b.blob].hash);
   }
+}
+
+TEST_CASE("build tool: quirks come from a file into a table, by bake and by link", "[build]") {
+  const Program p;
+  p.write("k.comp",
+          "#version 450\nlayout(binding = 0) buffer B { sfp b[]; };\n"
+          "void main() { buffer_st1(b, 0, afp(WIDE)); }\n");
+  p.write("m.toml",
+          "[[kernel]]\nname = \"k\"\nsource = \"k.comp\"\nvariants = [\"fp32\"]\n"
+          "[kernel.axes.WIDE]\nvalues = [0, 1]\ninterchangeable = true\n");
+  const std::string quirks =
+      "[[quirk]]\nkernels = [\"k\"]\naxis = { WIDE = 0 }\ndriverID = \"MESA_RADV\"\n"
+      "driverVersion = { to = \"25.0\" }\nreason = \"wrong\"\nsource = \"here\"\n"
+      "[[backend]]\ndeviceType = [\"CPU\"]\nuse = \"cpu\"\nreason = \"slow\"\n";
+  p.write("q.toml", quirks);
+  REQUIRE(p.run(p.bake("o", "--cache c --quirks q.toml --depfile o/d")) == 0);
+  CHECK_THAT(p.read("o/d"), ContainsSubstring("q.toml"));
+  const auto table = Table::from_file((p / "o/t_table.bin").string());
+  REQUIRE(table.ok());
+  const auto chosen = [&](const DeviceCaps& caps) {
+    const auto rules = select_rules(*table, caps);
+    REQUIRE(rules);
+    const auto found = select_blob(*table, {"k", kFp32Only, {}}, caps, *rules);
+    REQUIRE(found);
+    return std::string(table->string(table->variants()[found->variant].name));
+  };
+  DeviceCaps caps = any_device();
+  CHECK(chosen(caps) == "k");
+  caps.driver_id = 3;
+  caps.driver_version = 25u << 22 | 7;  // 25.0.7
+  CHECK(chosen(caps) == "k_wide");
+  caps.driver_version = 25u << 22 | 1u << 12;
+  CHECK(chosen(caps) == "k");
+  const auto rules = device_rules(*table);
+  REQUIRE(rules);
+  CHECK(backend_for(rules->backends, "cpu").reason == "slow");
+
+  REQUIRE(p.run("compile m.toml -o m.spko --no-cache --glsl '" + std::string(SPIRKILN_SOURCE_ROOT) +
+                "/glsl'") == 0);
+  REQUIRE(p.run("link m.spko --name t --out-dir l --no-cache --quirks q.toml") == 0);
+  CHECK((p.read("l/t_table.bin") == p.read("o/t_table.bin")));
+
+  // A change of the file alone is one of the table; a wrong one leaves it as it is.
+  CHECK(p.run(p.bake("o", "--cache c --quirks q.toml --depfile o/d")) == 0);
+  CHECK_THAT(p.read("out.txt"), ContainsSubstring("\"up_to_date\": true"));
+  const std::string before = p.read("o/t_table.bin");
+  p.write("q.toml", quirks +
+                        "[[quirk]]\nkernels = [\"kk\"]\nvendorID = 1\nreason = \"r\"\n"
+                        "source = \"s\"\n");
+  CHECK(p.run(p.bake("o", "--cache c --quirks q.toml --depfile o/d")) == 1);
+  CHECK_THAT(p.read("err.txt"),
+             ContainsSubstring("q.toml:13:12: error: no kernel 'kk'; the nearest is 'k'"));
+  CHECK((p.read("o/t_table.bin") == before));
+  CHECK(p.run("link m.spko --name t --out-dir l --no-cache --quirks q.toml") == 1);
+  p.write("q.toml", "");
+  CHECK(p.run(p.bake("o", "--cache c --quirks q.toml --depfile o/d")) == 0);
+  CHECK_FALSE((p.read("o/t_table.bin") == before));
+  CHECK(p.run(p.bake("o", "--cache c --quirks none.toml")) == 1);
+  CHECK_THAT(p.read("err.txt"), ContainsSubstring("none.toml"));
 }
 
 // vuh 54, vulkano 2191: words at odd addresses.

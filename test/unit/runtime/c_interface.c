@@ -255,6 +255,20 @@ static void check_on_device(const char* pack) {
   EXPECT_REFUSED(spirkiln_graph_create(device, model, &options, &graph, error, sizeof error));
   EXPECT(graph == NULL && strstr(error, "fp8") != NULL);
   options.variant = NULL;
+  options.avoid = "no kernel has this name";
+  if (strcmp(other.backend, "vulkan") == 0) {
+    graph = JUNK(spirkiln_graph);
+    EXPECT_REFUSED(spirkiln_graph_create(device, model, &options, &graph, error, sizeof error));
+    EXPECT(graph == NULL && strstr(error, "no kernel has this name") != NULL);
+  }
+  /* Of a header that knows no wishes: what lies behind its end is not read. */
+  options.struct_bytes = offsetof(spirkiln_graph_options, axes);
+  EXPECT(spirkiln_graph_create(device, model, &options, &graph, error, sizeof error) ==
+         SPIRKILN_OK);
+  spirkiln_graph_close(graph);
+  options.struct_bytes = sizeof options;
+  options.avoid = NULL;
+  options.no_proof = 1;
   EXPECT(spirkiln_graph_create(device, model, &options, &graph, error, sizeof error) ==
          SPIRKILN_OK);
   if (graph != NULL) check_wrong_handles(device, model, graph);

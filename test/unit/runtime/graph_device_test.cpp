@@ -306,6 +306,142 @@ TEST_CASE("what a device cannot take goes to the CPU where that was left open") 
   if (validation != nullptr) ::setenv("SPIRKILN_VALIDATION", kept.c_str(), 1);
 }
 
+TEST_CASE("the user's wishes reach a graph, and what they leave nothing of goes on in fp32") {
+  const Model model = model_of(mixed_graph());
+  Graph plain = graph_of(model, "fp32");
+  const auto expected = run(plain, 1, 40, 30);
+  const auto px = noise(1, 40, 30);
+  // The same driver, told to be a card: halves are its choice.
+  Device card = open_device();
+  card.state()->caps.unified_memory = false;
+  card.state()->caps.type = "discrete";
+  const auto near = [&](const std::vector<TensorF32>& got, float bound) {
+    REQUIRE(got.size() == expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      REQUIRE(got[i].values.size() == expected[i].values.size());
+      for (std::size_t k = 0; k < expected[i].values.size(); ++k) {
+        REQUIRE(std::abs(got[i].values[k] - expected[i].values[k]) < bound);
+      }
+    }
+  };
+  std::vector<std::string> said;
+  GraphOptions options;
+  options.no_proof = true;
+  options.message = [&](Severity, std::string_view text) { said.emplace_back(text); };
+  const auto made = [&] {
+    auto graph = Graph::create(card, model, options);
+    if (!graph) FAIL(graph.error().message);
+    return *graph;
+  };
+  SECTION("one kernel of 16 bits less, and another one does its work") {
+    options.avoid = "gemm_nc,conv_nc";
+    Graph graph = made();
+    const auto got = graph.run({1, 40, 30, px});
+    if (!got) FAIL(got.error().message);
+    near(*got, 0.05f);
+    CHECK(graph.variant() == "fp16s/fp16p");
+    CHECK(said.empty());
+  }
+  SECTION("a kernel without any: the whole graph in fp32, also the shapes that ran before") {
+    options.avoid = "unpack_fp16s,unpack_fp16p";
+    Graph graph = made();
+    for (int i = 0; i < 2; ++i) {
+      const auto got = graph.run({1, 40, 30, px});
+      if (!got) FAIL(got.error().message);
+      near(*got, 1e-4f);
+      CHECK(graph.variant() == "fp32");
+      REQUIRE(said.size() == 1);
+      CHECK_THAT(said[0], ContainsSubstring("the graph goes on in fp32: ") &&
+                              ContainsSubstring("the user avoids unpack_fp16s"));
+      CHECK(graph.run({1, 11, 8, noise(1, 11, 8)}));
+    }
+  }
+  SECTION("one kernel in fp32 takes all along") {
+    options.kernels = "unpack=fp32";
+    Graph graph = made();
+    const auto got = graph.run({1, 40, 30, px});
+    if (!got) FAIL(got.error().message);
+    near(*got, 1e-4f);
+    CHECK(graph.variant() == "fp32");
+  }
+  SECTION("not where a form was asked for, and not where fp32 has none either") {
+    options.variant = "fp16s";
+    options.avoid = "unpack_fp16s";
+    Graph forced = made();
+    const auto none = forced.run({1, 40, 30, px});
+    REQUIRE_FALSE(none);
+    CHECK(none.error().code == ErrorCode::kNoVariant);
+    CHECK_THAT(none.error().message, ContainsSubstring("the user avoids unpack_fp16s"));
+    options.variant.clear();
+    options.avoid = "unpack";
+    Graph empty = made();
+    const auto nothing = empty.run({1, 40, 30, px});
+    REQUIRE_FALSE(nothing);
+    CHECK_THAT(nothing.error().message, ContainsSubstring("and in fp32: "));
+    CHECK(said.empty());
+  }
+  SECTION("values that there are not") {
+    options.axes = "DIRECT=3";
+    const auto graph = Graph::create(card, model, options);
+    REQUIRE_FALSE(graph);
+    CHECK(graph.error().code == ErrorCode::kInvalidArgument);
+    CHECK(graph.error().message == "GraphOptions::axes: DIRECT has no value '3'; there are 0, 1");
+  }
+  SECTION("by the environment, behind the options") {
+    ::setenv("SPIRKILN_AVOID", "unpack", 1);
+    Graph first = made();
+    options.avoid = "softmax";
+    Graph second = made();
+    ::setenv("SPIRKILN_AVOID", "no_such", 1);
+    options.avoid.clear();
+    const auto third = Graph::create(card, model, options);
+    ::setenv("SPIRKILN_NO_PROOF", "maybe", 1);
+    const auto fourth = Graph::create(card, model, options);
+    ::unsetenv("SPIRKILN_AVOID");
+    ::unsetenv("SPIRKILN_NO_PROOF");
+    CHECK_FALSE(first.run({1, 40, 30, px}));
+    CHECK(second.prepare(1, 40, 30).ok());
+    REQUIRE_FALSE(third);
+    CHECK_THAT(third.error().message, ContainsSubstring("SPIRKILN_AVOID: there is no kernel or"));
+    REQUIRE_FALSE(fourth);
+  }
+}
+
+TEST_CASE("without caches no file is written") {
+  char folder[] = "/tmp/spirkiln-no-cache-XXXXXX";
+  REQUIRE(::mkdtemp(folder) != nullptr);
+  const char* before = std::getenv("SPIRKILN_CACHE");
+  const std::string kept = before != nullptr ? before : "";
+  ::setenv("SPIRKILN_CACHE", folder, 1);
+  const Model model = model_of(mixed_graph());
+  const auto runs = [&](const DeviceOptions& options) {
+    const auto device = Device::open(options);
+    if (!device) FAIL(device.error().message);
+    GraphOptions graph_options;
+    graph_options.variant = "fp32";
+    auto graph = Graph::create(*device, model, graph_options);
+    REQUIRE(graph);
+    CHECK(graph->run({1, 11, 8, noise(1, 11, 8)}));
+  };
+  DeviceOptions options;
+  options.backend = "vulkan";
+  options.no_cache = true;
+  runs(options);
+  options.no_cache = false;
+  ::setenv("SPIRKILN_NO_CACHE", "1", 1);
+  runs(options);
+  CHECK(std::filesystem::is_empty(folder));
+  ::setenv("SPIRKILN_NO_CACHE", "yes", 1);
+  const auto wrong = Device::open(options);
+  ::unsetenv("SPIRKILN_NO_CACHE");
+  runs(options);
+  CHECK_FALSE(std::filesystem::is_empty(folder));
+  before != nullptr ? ::setenv("SPIRKILN_CACHE", kept.c_str(), 1) : ::unsetenv("SPIRKILN_CACHE");
+  std::filesystem::remove_all(folder);
+  REQUIRE_FALSE(wrong);
+  CHECK(wrong.error().message == "SPIRKILN_NO_CACHE is 'yes'; expected 0 or 1");
+}
+
 TEST_CASE("a device that is not there is refused with the list of those that are") {
   DeviceOptions options;
   options.index = 77;

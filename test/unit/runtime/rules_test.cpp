@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstring>
 #include <map>
+#include <random>
 
 #include "graph/program.hpp"
 #include "support/table_writer.hpp"
+#include "table/device_rules.hpp"
 #include "table/select.hpp"
+#include "table/wishes.hpp"
 
 using namespace spirkiln;
 using namespace spirkiln::test;
@@ -78,8 +82,9 @@ TEST_CASE("every candidate is the chosen one or says the one thing that excludes
   CHECK(list.at("k_fp16p_0").excluded_by.empty());
   CHECK(list.at("k_fp16s_0").exclusion == Exclusion::kFailed);
   CHECK_THAT(list.at("k_fp16s_0").excluded_by, ContainsSubstring("wrong known answer"));
-  CHECK(list.at("k_fp32_0").exclusion == Exclusion::kNotAskedFor);
+  CHECK(list.at("k_fp32_0").exclusion == Exclusion::kForm);
   CHECK(list.at("k_fp32_0").excluded_by == "is fp32, asked for is fp16s or fp16p");
+  CHECK(list.at("k_fp16p_1").exclusion == Exclusion::kAxis);
   CHECK(list.at("k_fp16p_1").excluded_by == "has DIRECT=1, asked for is 0 (the default)");
   CHECK(chosen(t, rules) == "k_fp16p_0");
   // Nothing failed: the other one may run as well, and says which comes first.
@@ -273,4 +278,189 @@ TEST_CASE("lowering does without a kernel that has no variant left") {
     rules.failed.insert(hash_of(t, name));
   }
   CHECK(kernel_of(rules) == "conv_direct");
+}
+
+TEST_CASE("of an interchangeable axis another value does, before another form") {
+  TestKernel k = many_forms("k");
+  for (TestVariant& v : k.variants) v.axis_flags = table::kInterchangeable;
+  const Table t = open({k});
+  SelectRules rules;
+  CHECK(chosen(t, rules) == "k_fp16s_0");
+  CHECK(all(t, rules).at("k_fp16s_1").excluded_by == "comes behind k_fp16s_0");
+  rules.failed = {hash_of(t, "k_fp16s_0")};
+  CHECK(chosen(t, rules) == "k_fp16s_1");
+  rules.quirks = {{.axis = "DIRECT", .value = "1", .reason = "wrong"}};
+  CHECK(chosen(t, rules) == "k_fp16p_0");
+  // A caller who names a value gets that one or none.
+  const AxisRequest one[] = {{"DIRECT", "1"}};
+  CHECK_FALSE(select_blob(t, {"k", kHalves, one}, device(), rules));
+  // The user's value stays the only one.
+  rules = {};
+  rules.wishes.axes = {{"DIRECT", "0"}};
+  rules.failed = {hash_of(t, "k_fp16s_0")};
+  CHECK(chosen(t, rules) == "k_fp16p_0");
+}
+
+namespace {
+
+// A table whose attachment is written straight from the format.
+struct QuirkBytes {
+  std::vector<char> strings = {'\0'};
+  std::vector<table::QuirkEntry> quirks;
+  std::vector<table::BackendEntry> backends;
+
+  std::uint32_t string(const std::string& text) {
+    const auto offset = static_cast<std::uint32_t>(strings.size());
+    strings.insert(strings.end(), text.c_str(), text.c_str() + text.size() + 1);
+    return offset;
+  }
+  std::vector<std::byte> bytes() const {
+    table::QuirksHeader h{};
+    h.version = table::kQuirksVersion;
+    std::vector<std::byte> out(sizeof h);
+    const auto put = [&](const auto& items) {
+      const table::Section s{static_cast<std::uint32_t>(out.size()),
+                             static_cast<std::uint32_t>(items.size())};
+      const auto* p = reinterpret_cast<const std::byte*>(items.data());
+      out.insert(out.end(), p, p + items.size() * sizeof(items[0]));
+      return s;
+    };
+    h.quirks = put(quirks);
+    h.backends = put(backends);
+    h.strings = put(strings);
+    std::memcpy(out.data(), &h, sizeof h);
+    return out;
+  }
+};
+
+QuirkBytes sample_quirks() {
+  QuirkBytes q;
+  const auto halves =
+      table::form_bit(table::Storage::kFp16, table::Arithmetic::kFp32, table::Resource::kBuffer) |
+      table::form_bit(table::Storage::kFp16, table::Arithmetic::kFp16, table::Resource::kImage);
+  q.quirks.push_back({q.string("k"), q.string("DIRECT"), q.string("0"), q.string("wrong sums"),
+                      q.string("a page"), halves, 0x5143, 10, 20, 8, 100, 200});
+  q.quirks.push_back({0, 0, 0, q.string("slow"), q.string("a note"), halves, 7, 0, ~0u, 0, 0, ~0u});
+  q.backends.push_back({1u << 4, 1, q.string("the same cores")});
+  q.backends.push_back({~0u, 0, q.string("faster")});
+  return q;
+}
+
+Result<DeviceRules> rules_in(const std::vector<std::byte>& bytes) {
+  const auto t = Table::from_bytes(write_table({many_forms("k")}, {{"quirks", bytes}}), "x");
+  REQUIRE(t);
+  return device_rules(*t);
+}
+
+}  // namespace
+
+TEST_CASE("a table's quirks are those of the device that it runs on") {
+  const auto t =
+      Table::from_bytes(write_table({many_forms("k")}, {{"quirks", sample_quirks().bytes()}}), "x");
+  REQUIRE(t);
+  DeviceCaps caps = device();
+  CHECK(select_rules(*t, caps)->quirks.empty());
+  caps.vendor_id = 0x5143;
+  caps.driver_id = 8;
+  caps.device_id = 10;
+  caps.driver_version = 200;
+  const auto rules = select_rules(*t, caps, {{}, {}, {"k_fp16p_0"}});
+  REQUIRE(rules);
+  REQUIRE(rules->quirks.size() == 1);
+  CHECK(rules->quirks[0] ==
+        Quirk{"k", "DIRECT", "0", {kFp16s, image_of(kFp16sa)}, "wrong sums", "a page"});
+  CHECK(rules->wishes.avoid == std::vector<std::string>{"k_fp16p_0"});
+  // Each number of it by itself makes it another device.
+  for (std::uint32_t DeviceCaps::* member : {&DeviceCaps::vendor_id, &DeviceCaps::driver_id,
+                                             &DeviceCaps::device_id, &DeviceCaps::driver_version}) {
+    for (const std::uint32_t other : {9u, 201u, 0u}) {
+      DeviceCaps changed = caps;
+      changed.*member = other;
+      CHECK(select_rules(*t, changed)->quirks.empty());
+    }
+  }
+  caps.device_id = 20;
+  caps.driver_version = 100;
+  CHECK(select_rules(*t, caps)->quirks.size() == 1);
+  caps.vendor_id = 7;
+  REQUIRE(select_rules(*t, caps)->quirks.size() == 1);
+  CHECK(select_rules(*t, caps)->quirks[0].reason == "slow");
+}
+
+TEST_CASE("a table without quirks has none, and a damaged one is an error") {
+  CHECK(device_rules(open({many_forms("k")}))->quirks.empty());
+  const auto whole = sample_quirks().bytes();
+  REQUIRE(rules_in(whole));
+  for (std::size_t size = 1; size < whole.size(); ++size) {
+    const auto cut = rules_in({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)});
+    REQUIRE_FALSE(cut);
+    CHECK(cut.error().code == ErrorCode::kCorrupt);
+    CHECK_THAT(cut.error().message,
+               ContainsSubstring("x: the kernel table is damaged: its quirks"));
+  }
+  // Extreme numbers anywhere: an error or other rules, and nothing is read outside.
+  for (std::size_t at = 0; at + 4 <= whole.size(); at += 4) {
+    for (const std::uint32_t value : {0xffffffffu, 0x7fffffffu, 0x80000000u, 31u}) {
+      auto changed = whole;
+      std::memcpy(changed.data() + at, &value, 4);
+      (void)rules_in(changed).ok();
+    }
+  }
+  QuirkBytes many = sample_quirks();
+  many.quirks.resize(table::kMaxQuirks + 1);
+  CHECK_FALSE(rules_in(many.bytes()));
+  QuirkBytes third = sample_quirks();
+  third.backends[0].use = 2;
+  CHECK_FALSE(rules_in(third.bytes()));
+}
+
+TEST_CASE("the backend is the first rule's that holds, and Vulkan where none does") {
+  const auto rules = rules_in(sample_quirks().bytes());
+  REQUIRE(rules);
+  CHECK(backend_for(rules->backends, "cpu").use == BackendKind::kCpu);
+  CHECK(backend_for(rules->backends, "cpu").reason == "the same cores");
+  for (const char* type : {"discrete", "integrated", "virtual", "other"}) {
+    CHECK(backend_for(rules->backends, type).use == BackendKind::kVulkan);
+    CHECK(backend_for(rules->backends, type).reason == "faster");
+  }
+  CHECK(backend_for({}, "cpu").use == BackendKind::kVulkan);
+}
+
+TEST_CASE("wishes: what they say, and what they may not") {
+  const Table t = open({many_forms("gemm_nc"), many_forms("softmax")});
+  const auto parse = [&](const std::string& axes, const std::string& kernels,
+                         const std::string& avoid) {
+    return parse_wishes(t, {{axes, "AXES"}, {kernels, "KERNELS"}, {avoid, "AVOID"}});
+  };
+  CHECK(*parse("", "", "") == Wishes{});
+  const auto all_of = parse("DIRECT=1", "gemm_nc=fp32, softmax=fp16sa", " softmax,gemm_nc_fp16p_1");
+  REQUIRE(all_of);
+  CHECK(*all_of == Wishes{{{"DIRECT", "1"}},
+                          {{"gemm_nc", kFp32}, {"softmax", kFp16sa}},
+                          {"softmax", "gemm_nc_fp16p_1"}});
+  const auto fault = [&](const std::string& axes, const std::string& kernels,
+                         const std::string& avoid) {
+    const auto wishes = parse(axes, kernels, avoid);
+    REQUIRE_FALSE(wishes);
+    CHECK(wishes.error().code == ErrorCode::kInvalidArgument);
+    return wishes.error().message;
+  };
+  CHECK(fault("DIRCT=1", "", "") == "AXES: there is no axis 'DIRCT'; the nearest is 'DIRECT'");
+  CHECK(fault("DIRECT=2", "", "") == "AXES: DIRECT has no value '2'; there are 0, 1");
+  CHECK(fault("DIRECT", "", "") ==
+        "AXES: 'DIRECT' is no wish; expected AXIS=VALUE, several separated by ','");
+  for (const std::string text : {"=1", "DIRECT=", ",DIRECT=1", "DIRECT=1,", " "}) {
+    INFO(text);
+    CHECK_THAT(fault(text, "", ""), ContainsSubstring("is no wish; expected AXIS=VALUE"));
+  }
+  CHECK(fault("DIRECT=1,DIRECT=0", "", "") == "AXES: 'DIRECT' is there twice");
+  CHECK(fault("", "gem_nc=fp32", "") ==
+        "KERNELS: there is no kernel 'gem_nc'; the nearest is 'gemm_nc'");
+  CHECK(fault("", "gemm_nc=fp64", "") ==
+        "KERNELS: gemm_nc has no form 'fp64'; there are fp16p, fp16pa, fp16s, fp16sa, fp32");
+  CHECK_THAT(fault("", "gemm_nc=image", ""), ContainsSubstring("gemm_nc has no form 'image'"));
+  CHECK_THAT(fault("", "gemm_nc", ""), ContainsSubstring("expected KERNEL=FORM"));
+  CHECK(fault("", "", "gemm_nc_fp16p_2") ==
+        "AVOID: there is no kernel or variant 'gemm_nc_fp16p_2'; the nearest is "
+        "'gemm_nc_fp16p_0'");
 }

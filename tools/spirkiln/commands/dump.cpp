@@ -10,11 +10,11 @@
 #include "files.hpp"
 #include "link_phase.hpp"
 #include "list.hpp"
-#include "nearest_name.hpp"
 #include "second_compiler.hpp"
 #include "source_arguments.hpp"
 #include "spirv_operands.hpp"
 #include "spirv_tools.hpp"
+#include "table/nearest_name.hpp"
 #include "variant_command.hpp"
 #include "watchdog.hpp"
 

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The user's wishes, from the text of an option or of the environment.
+#pragma once
+
+#include <string>
+
+#include "table/select.hpp"
+
+namespace spirkiln {
+
+// A text and what messages call it ("SPIRKILN_AXES").
+struct WishText {
+  std::string text;
+  std::string origin;
+};
+
+struct WishTexts {
+  WishText axes;     // "DIRECT=1,MATRIX=16161632"
+  WishText kernels;  // "gemm_nc=fp32,softmax=fp16p"
+  WishText avoid;    // "gemm_coopmat,conv_nc_fp16s": kernels and variants
+};
+
+// Errors (kInvalidArgument): what is no such list, and names and values that the table does not
+// have, with those that it has.
+Result<Wishes> parse_wishes(const Table& table, const WishTexts& texts);
+
+}  // namespace spirkiln
