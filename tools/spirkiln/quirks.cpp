@@ -178,10 +178,11 @@ class Parser {
       errors_.fail(node.source(), "'axis' must be one axis with its value: { DIRECT = 0 }");
       return;
     }
-    const auto& [name, value] = *pair->begin();
-    quirk.axis = std::string(name.str());
-    quirk.axis_position = errors_.at(name.source());
-    macro_value(value, quirk.value, errors_);
+    for (const auto& [name, value] : *pair) {
+      quirk.axis = std::string(name.str());
+      quirk.axis_position = errors_.at(name.source());
+      macro_value(value, quirk.value, errors_);
+    }
   }
 
   void read_forms(const toml::key& key, const toml::node& node, QuirkSpec& quirk) {
