@@ -49,6 +49,7 @@ defines = { N = 3, ON = true, T = "vec4" }
 [kernel.axes.TILE]
 values = [4, 8]
 default = 8
+interchangeable = true
 [kernel.axes.acc]
 values = ["float", "afp"]
 )");
@@ -66,7 +67,9 @@ values = ["float", "afp"]
   REQUIRE(k.axes.size() == 2);
   CHECK(k.axes[0].name == "TILE");
   CHECK(k.axes[0].default_value == "8");
+  CHECK(k.axes[0].interchangeable);
   CHECK(k.axes[1].default_value == "float");
+  CHECK_FALSE(k.axes[1].interchangeable);
 }
 
 TEST_CASE("manifest: budgets in bytes, thousands and 1024s", "[manifest]") {
@@ -112,6 +115,10 @@ TEST_CASE("manifest: each mistake is one error at its place", "[manifest]") {
        "m.toml:4:1: error: unknown key 'optimize' in [[kernel]]; the nearest is 'optimise'"},
       {head + "[kernel.axes.A]\nvalues = [0, 1]\ndefualt = 1\n",
        "m.toml:6:1: error: unknown key 'defualt' in an axis; the nearest is 'default'"},
+      {head + "[kernel.axes.A]\nvalues = [0, 1]\ninterchangeable = 1\n",
+       "m.toml:6:19: error: 'interchangeable' must be true or false"},
+      {head + "[kernel.axes.acc]\nvalues = [\"float\", \"afp\"]\ninterchangeable = true\n",
+       "m.toml:6:19: error: the values of 'acc' are not interchangeable: sums differ"},
       {head + "[kernel.defines]\nUNROLL = 1\n[kernel.axes.UNROLL]\nvalues = [0, 1]\n",
        "m.toml:5:1: error: 'UNROLL' is an axis of this kernel as well"},
       {"budget = 0\n" + head, "m.toml:1:10: error: 'budget' must be a number of bytes from 1"},
