@@ -4,6 +4,7 @@
 #include <string>
 
 #include "conv_case.hpp"
+#include "graph/lower/tuning.hpp"
 
 namespace spirkiln::test {
 namespace {
@@ -15,6 +16,13 @@ struct Path {
   DeviceTraits traits;
   std::function<void(Lowered*)> edit;
 };
+
+// The grid is that of a narrower tile: what is too much of it ends at once.
+void widest_tile(Lowered* l) {
+  auto& specs = l->dispatches[0].specs;
+  std::erase_if(specs, [](const SpecChoice& s) { return s.name == "tile_w"; });
+  specs.push_back({"tile_w", tuning::kDepthwiseTileLine});
+}
 
 void set_direct(Lowered* l) { l->dispatches[0].axes = {{"DIRECT", "1"}}; }
 
@@ -114,6 +122,11 @@ TEST_CASE("depthwise convolution", "[depthwise]") {
       const bool line = gpu && s.w.sw <= 2;
       check(conv_case(Op::kDepthwise, s.x, s.x.c, s.w, 300 + k),
             {gpu ? gpu_traits() : plain_cpu_traits(), line ? "depthwise_line" : "depthwise", {}});
+      // So little work gets the narrowest tile; the widest one has to be right, too.
+      if (line && k < 4) {
+        check(conv_case(Op::kDepthwise, s.x, s.x.c, s.w, 350 + k),
+              {gpu_traits(), "depthwise_line", widest_tile, Forms::kFew});
+      }
       k++;
     }
   }

@@ -132,7 +132,8 @@ void set_linear_grid(Dispatch& d, std::uint64_t jobs, const DeviceTraits& traits
 
 void set_row_grid(Dispatch& d, std::uint64_t width, std::uint64_t rows,
                   const DeviceTraits& traits) {
-  d.local_size = {linear_group(0, traits), 1, 1};
+  // Wide groups would stand idle behind the end of a short row.
+  d.local_size = {linear_group(width >= tuning::kLinearGroupWide ? width * rows : 0, traits), 1, 1};
   const std::uint64_t folds = ceil_div(rows, traits.max_group_count[1]);
   d.groups = {static_cast<std::uint32_t>(ceil_div(width, d.local_size[0])),
               static_cast<std::uint32_t>(ceil_div(rows, folds)), static_cast<std::uint32_t>(folds)};

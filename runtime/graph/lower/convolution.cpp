@@ -334,7 +334,8 @@ Result<Lowered> depthwise(const LowerRequest& request) {
   for (std::uint32_t v : {y.n, x.h, x.w, x.c4(), y.h, y.w}) d.push_u32(v);
   d.flops = 8.0 * static_cast<double>(y.vectors()) * static_cast<double>(w.kh * w.kw);
   push_window(d, w);
-  std::uint32_t tile_w = tuning::kDepthwiseTileW;
+  const bool line = d.kernel == "depthwise_line";
+  std::uint32_t tile_w = line ? tuning::kDepthwiseTileLine : tuning::kDepthwiseTileW;
   const auto jobs = [&] { return std::uint64_t{y.n} * y.h * ((y.w - 1) / tile_w + 1) * y.c4(); };
   if (!request.traits.software) {
     while (tile_w > 1 && jobs() < tuning::kDepthwiseJobs) tile_w /= 2;
