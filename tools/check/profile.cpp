@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::uint64_t kMaxBytes = 1 << 20;
 constexpr std::string_view kTopKeys[] = {
-    "name",     "deviceType", "apiVersion",    "driver",      "driverID",         "vendorID",
-    "deviceID", "source",     "driverVersion", "assumed",     "extensions",       "features",
-    "limits",   "subgroup",   "floatControls", "memoryHeaps", "cooperativeMatrix"};
+    "name",     "deviceType", "apiVersion",    "driver",      "driverID",          "vendorID",
+    "deviceID", "source",     "driverVersion", "assumed",     "extensions",        "features",
+    "limits",   "subgroup",   "floatControls", "memoryHeaps", "cooperativeMatrix", "memory"};
 
 }  // namespace
 
@@ -60,6 +60,7 @@ Result<DeviceProfile> ProfileParser::parse() {
   if (const auto* t = table_of(root, "limits")) read_limits(*t);
   if (const auto* t = table_of(root, "subgroup")) read_subgroup(*t);
   if (const auto* t = table_of(root, "floatControls")) read_float_controls(*t);
+  if (const auto* t = table_of(root, "memory")) read_memory(*t);
   read_matrices(root);
   read_heaps(root);
   read_list(root, "assumed", false, [&](const toml::node& item, std::string value) {

@@ -11,11 +11,19 @@
 
 namespace spirkiln::check {
 
+// How the device moves memory; no query of Vulkan says it. Bytes, and banks of four bytes.
+struct MemoryTraits {
+  std::uint32_t sector_bytes = 32;
+  std::uint32_t line_bytes = 128;
+  std::uint32_t shared_banks = 32;
+};
+
 struct DeviceProfile {
   std::string path;
   std::vector<std::string> source;   // where the values come from
   std::vector<std::string> assumed;  // keys whose value nobody published
   DeviceCaps caps;                   // as the loader would read that device
+  MemoryTraits memory;
 };
 
 // `path` is what messages call the text. Errors: kInvalidArgument, one line "file:line:column:

@@ -117,6 +117,7 @@ class ProfileParser {
   void read_float_controls(const toml::table& table);
   void read_matrices(const toml::table& root);
   void read_heaps(const toml::table& root);
+  void read_memory(const toml::table& table);
   std::optional<MemoryHeap> heap_of(const toml::table& table);
 
   std::string_view text_;

@@ -114,6 +114,24 @@ void ProfileParser::read_float_controls(const toml::table& table) {
   }
 }
 
+void ProfileParser::read_memory(const toml::table& table) {
+  constexpr std::string_view kKeys[] = {"sectorBytes", "lineBytes", "sharedBanks"};
+  check_keys(table, kKeys, "[memory]");
+  std::uint32_t* const values[] = {&profile_.memory.sector_bytes, &profile_.memory.line_bytes,
+                                   &profile_.memory.shared_banks};
+  for (std::size_t i = 0; i < std::size(kKeys); ++i) {
+    const toml::node* node = table.get(kKeys[i]);
+    if (node == nullptr) continue;
+    given_.insert(std::string(kKeys[i]));
+    const auto value = word_of(*node, kKeys[i], 1);
+    if (!value) continue;
+    if (!std::has_single_bit(*value) || *value > 4096) {
+      fail(node->source(), fmt::format("'{}' must be a power of two up to 4096", kKeys[i]));
+    }
+    *values[i] = *value;
+  }
+}
+
 void ProfileParser::read_matrices(const toml::table& root) {
   constexpr std::string_view kSaturating = "saturatingAccumulation";
   std::vector<std::string_view> known = names_of(matrix_keys());

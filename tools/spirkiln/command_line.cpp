@@ -378,7 +378,9 @@ int run_command_line(const std::vector<std::string>& words) {
       kBakeExample + kCompileExample + kLinkExample + kListExample + kDumpExample + kReportExample +
       kLockExample + kDiffExample + kSpirvExample +
       "  spirkiln model --help\n"
-      "  spirkiln check --help");
+      "  spirkiln check --help\n"
+      "  spirkiln access --help\n"
+      "  spirkiln lint --help");
   const Command commands[] = {add_bake(app), add_compile(app), add_link(app), add_spirv(app),
                               add_list(app), add_axes(app),    add_dump(app), add_report(app),
                               add_lock(app), add_diff(app)};
@@ -386,6 +388,9 @@ int run_command_line(const std::vector<std::string>& words) {
   app.add_subcommand("model", "Pack an ONNX model (starts the program spirkiln-model)");
   app.add_subcommand("check",
                      "Check that graphs may run on devices (starts the program spirkiln-check)");
+  app.add_subcommand("access",
+                     "See how a kernel asks for memory (starts the program spirkiln-access)");
+  app.add_subcommand("lint", "Fail on kernels of graphs that waste memory (starts spirkiln-lint)");
   if (const auto mistake = unknown_command(app, words)) {
     fmt::print(stderr, "spirkiln: error: {}\nTry 'spirkiln --help'.\n", *mistake);
     return 2;

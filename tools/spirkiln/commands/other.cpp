@@ -41,6 +41,8 @@ std::optional<int> start_other(const std::vector<std::string>& arguments) {
   const std::string_view command = arguments.empty() ? std::string_view() : arguments.front();
   if (command == "model") return start("spirkiln-model", "model", arguments);
   if (command == "check") return start("spirkiln-check", "check", arguments);
+  if (command == "lint") return start("spirkiln-lint", "access", arguments);
+  if (command == "access") return start("spirkiln-access", "access", arguments);
   return std::nullopt;
 }
 

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels are instrumented and run; offsets, counts and results are those that the GLSL says.
+#include <unistd.h>
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "instrument.hpp"
+#include "look.hpp"
+#include "spirv_tools.hpp"
+#include "subject.hpp"
+
+namespace spirkiln::access {
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Approx;
+
+const Device& device() {
+  static const Device opened = [] {
+    DeviceOptions options;
+    options.validation = std::getenv("SPIRKILN_TEST_NO_VALIDATION") == nullptr;
+    options.message = [](Severity severity, std::string_view text) {
+      if (severity != Severity::kInfo)
+        std::fprintf(stderr, "%.*s\n", int(text.size()), text.data());
+    };
+    auto device = open_device(options, Error{ErrorCode::kInvalidArgument, "no table"});
+    if (!device) {
+      std::fprintf(stderr, "%s\n", device.error().message.c_str());
+      std::abort();
+    }
+    return *std::move(device);
+  }();
+  return opened;
+}
+
+Subject example(const std::string& kernel, const std::string& variant = "") {
+  SubjectRequest request;
+  request.kernel = kernel;
+  request.variant = variant;
+  request.glsl = SPIRKILN_SOURCE_ROOT "/glsl";
+  request.manifests = usual_manifests(request.glsl);
+  auto subject = load_subject(request);
+  if (!subject) FAIL(subject.error().message);
+  return *std::move(subject);
+}
+
+Subject text(const std::string& glsl, const std::string& variant = "fp32") {
+  const fs::path file =
+      fs::temp_directory_path() / ("access_" + std::to_string(getpid()) + ".comp");
+  std::ofstream(file) << glsl;
+  SubjectRequest request;
+  request.kernel = file.string();
+  request.variant = variant;
+  request.glsl = SPIRKILN_SOURCE_ROOT "/glsl";
+  auto subject = load_subject(request);
+  fs::remove(file);
+  if (!subject) FAIL(subject.error().message);
+  return *std::move(subject);
+}
+
+Report look(const Subject& subject, const DispatchRequest& request) {
+  bool hung = false;
+  auto report = look_at(subject, request, MemoryShape{}, device(), &hung);
+  if (!report) FAIL(report.error().message);
+  CHECK(device().validation_message_count() == 0);
+  return *std::move(report);
+}
+
+const SiteFigures& site(const Report& r, const std::string& name, Access access) {
+  for (const SiteFigures& f : r.figures.sites) {
+    if (f.site.name == name && f.site.access == access) return f;
+  }
+  FAIL("no access of '" << name << "'");
+  std::abort();
+}
+
+// A matrix of 64 x 64, turned by `kernel`: what it gives, by the module as it is and instrumented.
+std::vector<float> turned(const Subject& subject, std::array<std::uint32_t, 3> groups,
+                          bool traced) {
+  constexpr std::uint32_t kSize = 64;
+  std::vector<std::uint32_t> words = subject.words;
+  std::optional<TraceRequest> trace;
+  if (traced) {
+    auto i = instrument(subject.words);
+    REQUIRE(i.ok());
+    words = i->words;
+    trace.emplace().set = i->trace_set;
+    trace->capacity = 1 << 16;
+  }
+  RunRequest request{words, subject.reflection.bindings};
+  request.push = {kSize, kSize};
+  request.groups = groups;
+  request.extents.buffers = {{0, kSize * kSize * 4}, {1, kSize * kSize * 4}};
+  request.trace = trace;
+  bool hung = false;
+  auto result = run_kernel(device(), request, &hung);
+  if (!result) FAIL(result.error().message);
+  std::vector<float> in(kSize * kSize), out(kSize * kSize);
+  std::memcpy(in.data(), result->buffers[0].data(), in.size() * 4);
+  std::memcpy(out.data(), result->buffers[1].data(), out.size() * 4);
+  std::vector<float> wrong;  // where out is not in, turned
+  for (std::uint32_t y = 0; y < kSize; ++y) {
+    for (std::uint32_t x = 0; x < kSize; ++x) {
+      if (out[y * kSize + x] != in[x * kSize + y]) wrong.push_back(out[y * kSize + x]);
+    }
+  }
+  return wrong;
+}
+
+TEST_CASE("A naive transpose: four sectors a warp on one side, 32 on the other") {
+  DispatchRequest request;
+  request.groups = {4, 16, 1};
+  request.values = {{"width", "128"}, {"height", "128"}};
+  request.buffers = {{0, 128 * 128 * 4}, {1, 128 * 128 * 4}};
+  const Report r = look(example("transpose_naive"), request);
+  const auto& load = site(r, "in_data", Access::kLoad);
+  const auto& store = site(r, "out_data", Access::kStore);
+  CHECK(load.accesses == 128 * 128);
+  CHECK(load.requests == 128 * 4);
+  CHECK(load.sectors == load.requests * 32);
+  CHECK(load.stride == 128 * 4);
+  CHECK(store.sectors == store.requests * 4);
+  CHECK(store.pattern == Pattern::kSequential);
+  CHECK(load.site.file.ends_with("transpose_naive.comp"));
+  CHECK(r.texts[0].find("buffer_cp1(out_data") == 0);
+  CHECK(r.untraced.empty());
+  CHECK(r.figures.lost == 0);
+  // With ROWS it is the other way round.
+  const Report rows = look(example("transpose_naive", "fp32_rows"), request);
+  CHECK(site(rows, "in_data", Access::kLoad).sectors == load.requests * 4);
+  CHECK(site(rows, "out_data", Access::kStore).sectors == load.requests * 32);
+}
+
+TEST_CASE("A tiled transpose: rows on both sides, and its padding keeps the banks apart") {
+  DispatchRequest request;
+  request.groups = {4, 4, 1};
+  request.values = {{"width", "128"}, {"height", "128"}};
+  request.buffers = {{0, 128 * 128 * 4}, {1, 128 * 128 * 4}};
+  const Report padded = look(example("transpose_tiled"), request);
+  const Report plain = look(example("transpose_tiled", "fp32_padding0"), request);
+  for (const Report* r : {&padded, &plain}) {
+    CHECK(site(*r, "in_data", Access::kLoad).sectors == 512 * 4);
+    CHECK(site(*r, "out_data", Access::kStore).sectors == 512 * 4);
+    CHECK(site(*r, "tile", Access::kStore).worst_conflict == 1);
+  }
+  CHECK(site(padded, "tile", Access::kLoad).worst_conflict == 1);
+  CHECK(site(plain, "tile", Access::kLoad).worst_conflict == 32);
+  CHECK(site(plain, "tile", Access::kLoad).mean_conflict == Approx(32));
+  CHECK(padded.advice.empty());
+  REQUIRE(plain.advice.size() == 1);
+  CHECK(plain.advice[0].rule == "pad-row");
+}
+
+TEST_CASE("The tutorial's tiled transpose does not transpose, and stores columns; the others do") {
+  const Subject seed = example("transpose_seed");
+  CHECK_FALSE(turned(seed, {4, 4, 1}, false).empty());
+  DispatchRequest request;
+  request.groups = {4, 4, 1};
+  request.values = {{"width", "64"}, {"height", "64"}};
+  request.buffers = {{0, 64 * 64 * 4}, {1, 64 * 64 * 4}};
+  const Report r = look(seed, request);
+  const auto& store = site(r, "out_data", Access::kStore);
+  // A warp is two rows of 16: 16 columns of two floats each.
+  CHECK(store.pattern == Pattern::kStrided);
+  CHECK(store.stride == 64 * 4);
+  CHECK(store.sectors == store.requests * 16);
+  CHECK(turned(example("transpose_tiled"), {2, 2, 1}, false).empty());
+  CHECK(turned(example("transpose_tiled", "fp32_padding0"), {2, 2, 1}, false).empty());
+  CHECK(turned(example("transpose_naive"), {2, 8, 1}, false).empty());
+  CHECK(turned(example("transpose_naive", "fp32_rows"), {2, 8, 1}, false).empty());
+}
+
+TEST_CASE("An instrumented kernel computes what it did before") {
+  CHECK(turned(example("transpose_tiled"), {2, 2, 1}, true).empty());
+  CHECK(turned(example("transpose_naive"), {2, 8, 1}, true).empty());
+}
+
+TEST_CASE("A matrix product's flops and re-reads") {
+  DispatchRequest request;
+  request.groups = {2, 8, 1};
+  request.values = {{"m", "64"}, {"n", "64"}, {"k", "64"}};
+  request.buffers = {{0, 64 * 64 * 4}, {1, 64 * 64 * 4}, {2, 64 * 64 * 4}};
+  const Report naive = look(example("matmul_naive"), request);
+  request.groups = {4, 4, 1};
+  const Report tiled = look(example("matmul_tiled"), request);
+  // A product and a sum for each of 64^3.
+  CHECK(naive.figures.flops == 2 * 64 * 64 * 64);
+  CHECK(tiled.figures.flops == 2 * 64 * 64 * 64);
+  const auto& a = site(naive, "a_data", Access::kLoad);
+  CHECK(a.accesses == 64 * 64 * 64);
+  CHECK(a.pattern == Pattern::kBroadcast);
+  CHECK(site(naive, "b_data", Access::kLoad).pattern == Pattern::kSequential);
+  CHECK(site(tiled, "a_data", Access::kLoad).accesses == 64 * 64 * 64 / 16);
+}
+
+TEST_CASE("Structures, strides and misalignment") {
+  DispatchRequest request;
+  request.groups = {4, 1, 1};
+  request.values = {{"count", "256"}};
+  const Report aos = look(example("vertices_aos"), request);
+  CHECK(site(aos, "vertices", Access::kLoad).stride == 12);
+  CHECK(site(aos, "vertices", Access::kLoad).sectors == 8 * 12);
+  const Report soa = look(example("vertices_soa"), request);
+  CHECK(site(soa, "x_coordinates", Access::kLoad).sectors == 8 * 4);
+  request.values = {{"count", "256"}, {"stride", "1"}, {"offset", "3"}};
+  const Report off = look(example("copy"), request);
+  CHECK(site(off, "in_data", Access::kLoad).pattern == Pattern::kMisaligned);
+  CHECK(site(off, "in_data", Access::kLoad).sectors == 8 * 5);
+  request.values = {{"count", "256"}, {"stride", "8"}, {"offset", "0"}};
+  CHECK(site(look(example("copy"), request), "in_data", Access::kLoad).sectors == 8 * 32);
+}
+
+TEST_CASE("Uniforms and textures are seen, too") {
+  DispatchRequest request;
+  request.groups = {4, 1, 1};
+  request.values = {{"count", "256"}};
+  const Report uniform = look(example("polynomial", "fp32_uniform"), request);
+  const auto& c = site(uniform, "coefficients", Access::kLoad);
+  CHECK(c.site.space == Space::kUniform);
+  CHECK(c.pattern == Pattern::kBroadcast);
+  CHECK(c.out_of_bounds == 0);
+  request.groups = {2, 2, 1};
+  request.values = {{"width", "32"}, {"height", "32"}};
+  request.images[0] = {{64, 64, 1}, "r32f", true};
+  const Report shrink = look(example("shrink", "fp32_texture"), request);
+  const auto& t = site(shrink, "in_image", Access::kLoad);
+  CHECK(t.site.space == Space::kSampled);
+  CHECK(t.asked == 32 * 32 * 4 * 4);  // four texels each
+  CHECK(shrink.untraced.empty());
+}
+
+TEST_CASE("Offsets of nested types, of halves, of atomics and of images") {
+  const Subject s = text(R"(#version 450
+layout(local_size_x = 1) in;
+struct Inner { vec3 v; float w; mat2x3 m; };
+layout(binding = 0, std430) buffer a_blob { uint head; Inner inner[]; } a;
+layout(binding = 1, r32f) uniform image2D picture;
+layout(binding = 2, std140, row_major) uniform u_blob { mat3 turn; } u;
+shared uint sums[4];
+void main() {
+  sums[1] = 5u;
+  a.inner[2].w = u.turn[1][2];
+  a.inner[1].m[1].y = 2.0;
+  atomicAdd(a.head, sums[1]);
+  imageStore(picture, ivec2(3, 5), vec4(a.inner[0].v.z));
+}
+)");
+  const auto traced = instrument(s.words);
+  REQUIRE(traced.ok());
+  REQUIRE(gen::validate(traced->words, gen::kTargets[0]).ok());
+  RunRequest run{traced->words, s.reflection.bindings};
+  run.extents.buffers = {{0, 4096}, {2, 256}};
+  run.extents.images[1] = {16, 16, 1, 4, false};
+  run.formats[1] = VK_FORMAT_R32_SFLOAT;
+  run.dimensions[1] = VK_IMAGE_TYPE_2D;
+  run.trace.emplace().set = traced->trace_set;
+  bool hung = false;
+  const auto result = run_kernel(device(), run, &hung);
+  REQUIRE(result.ok());
+  // std430: inner begins at 16, is 16 + 32 bytes long, its matrix' columns are 16 apart.
+  const auto seen = [&](const std::string& name, Access access, std::uint32_t a, std::uint32_t b) {
+    for (const Record& r : result->trace.records) {
+      const Site& site = traced->sites[r.site()];
+      if (site.name == name && site.access == access && r.a == a && r.b == b) return true;
+    }
+    return false;
+  };
+  CHECK(seen("a", Access::kStore, 16 + 2 * 48 + 12, 0));
+  CHECK(seen("a", Access::kStore, 16 + 1 * 48 + 16 + 16 + 4, 0));
+  CHECK(seen("a", Access::kAtomic, 0, 0));
+  CHECK(seen("a", Access::kLoad, 16 + 8, 0));
+  CHECK(seen("u", Access::kLoad, 2 * 16 + 1 * 4, 0));  // row 2, column 1
+  CHECK(seen("sums", Access::kStore, 4, 0));
+  CHECK(seen("picture", Access::kStore, 3, 5));
+}
+
+TEST_CASE("A trace that does not fit says how much was kept; samples are of whole groups") {
+  DispatchRequest request;
+  request.groups = {16, 1, 1};
+  request.values = {{"count", "1024"}, {"stride", "1"}, {"offset", "0"}};
+  request.records = 100;
+  const Report r = look(example("copy"), request);
+  CHECK(r.figures.records == 100);
+  CHECK(r.figures.lost == 2048 - 100);
+  CHECK(report_text(r).find("NOT ALL KEPT: 100 of 2048") != std::string::npos);
+  request.records = 1 << 16;
+  request.sample = 4;
+  const Report sampled = look(example("copy"), request);
+  CHECK(sampled.figures.lost == 0);
+  CHECK(sampled.figures.traced_groups == 4);
+  CHECK(sampled.figures.records == 4 * 64 * 2);
+  CHECK(sampled.figures.scale() == Approx(4));
+}
+
+TEST_CASE("Wrong names and sizes are told with the nearest") {
+  const auto error_of = [](const std::string& kernel, const std::string& variant) {
+    SubjectRequest request;
+    request.kernel = kernel;
+    request.variant = variant;
+    request.glsl = SPIRKILN_SOURCE_ROOT "/glsl";
+    request.manifests = usual_manifests(request.glsl);
+    const auto subject = load_subject(request);
+    return subject ? std::string() : subject.error().message;
+  };
+  CHECK(error_of("transpose_niave", "").find("nearest is 'transpose_naive'") != std::string::npos);
+  CHECK(error_of("gemm_nc", "fp16z").find("nearest is 'gemm_nc_fp16") != std::string::npos);
+  const Subject copy = example("copy");
+  bool hung = false;
+  const auto told = [&](const DispatchRequest& request) {
+    const auto report = look_at(copy, request, MemoryShape{}, device(), &hung);
+    return report ? std::string() : report.error().message;
+  };
+  DispatchRequest request;
+  request.values = {{"cuont", "1"}};
+  CHECK(told(request).find("nearest is 'count'") != std::string::npos);
+  request.values = {{"count", "99999999999"}};
+  CHECK(told(request).find("--set count") != std::string::npos);
+  request.values = {};
+  request.buffers = {{7, 16}};
+  CHECK(told(request).find("no such binding") != std::string::npos);
+  request.buffers = {{0, std::uint64_t{1} << 60}};
+  CHECK(told(request).find("the device binds") != std::string::npos);
+  request.buffers = {};
+  request.groups = {1, 1000000, 1};
+  CHECK(told(request).find("groups along axis 1") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace spirkiln::access

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// spirkiln-lint: the rules of spirkiln-access over every kernel that graphs run.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include "bake_load.hpp"
+#include "cache.hpp"
+#include "cli_helpers.hpp"
+#include "graph_look.hpp"
+#include "profile.hpp"
+#include "program.hpp"
+#include "waivers.hpp"
+
+namespace {
+
+using namespace spirkiln;
+using namespace spirkiln::access;
+
+struct Arguments {
+  std::vector<std::string> graphs, shapes, variants;
+  std::string profile, waivers, glsl, table;
+  std::uint32_t sample = 4;
+  bool quick = false, sites = false;
+};
+
+int fail(const std::string& text, int code = 1) {
+  if (text.find(": error: ") != std::string::npos) {
+    fmt::print(stderr, "{}\n", text);
+  } else {
+    fmt::print(stderr, "spirkiln-lint: error: {}\n", text);
+  }
+  return code;
+}
+
+struct Sum {
+  std::uint32_t dispatches = 0;
+  double asked = 0, moved = 0, ideal = 0;
+};
+
+// A finding, with how much it costs, once for all dispatches that have it.
+struct Finding {
+  std::string place, line, text;
+  double extra = 0;  // bytes moved beyond the ideal, over the graphs
+  std::uint32_t dispatches = 0;
+};
+using FindingKey = std::tuple<std::string, std::string, std::string>;  // kernel, rule, line
+
+class Lint {
+ public:
+  explicit Lint(std::vector<Waiver> waivers) : waivers_(std::move(waivers)) {}
+
+  void add(const GraphLook& look) {
+    for (const DispatchLook& d : look.dispatches) {
+      const Figures& f = d.report.figures;
+      const double scale = f.scale() * d.times;
+      Sum& sum = kernels_[d.variant];
+      sum.dispatches += d.times;
+      sum.asked += static_cast<double>(f.asked) * scale;
+      sum.moved += static_cast<double>(f.moved) * scale;
+      sum.ideal += static_cast<double>(f.ideal) * scale;
+      for (const Advice& a : d.report.advice) {
+        if (a.fault) add_finding(d, a, scale);
+      }
+      for (const Untraced& u : d.report.untraced) {
+        not_seen_.push_back(fmt::format("{}:{}: {}", u.file, u.line, u.why));
+      }
+      if (f.lost > 0) {
+        not_seen_.push_back(
+            fmt::format("{}: {} of {} accesses kept", d.variant, f.records, f.records + f.lost));
+      }
+    }
+    for (const std::string& why : look.not_seen) not_seen_.push_back(why);
+    total_.asked += look.asked;
+    total_.moved += look.moved;
+    total_.ideal += look.ideal;
+  }
+
+  int report() {
+    std::string text = fmt::format("{:38} {:>10} {:>14} {:>14} {:>7}\n", "kernel", "dispatches",
+                                   "bytes moved", "at best", "");
+    for (const auto& [name, s] : kernels_) {
+      text += fmt::format("{:38} {:>10} {:>14.0f} {:>14.0f} {:>6.1f}%\n", name, s.dispatches,
+                          s.moved, s.ideal, percent(s));
+    }
+    text += fmt::format("{:38} {:>10} {:>14.0f} {:>14.0f} {:>6.1f}%: moved {:.3f} x the best\n",
+                        "all", "", total_.moved, total_.ideal, percent(total_),
+                        total_.ideal > 0 ? total_.moved / total_.ideal : 1.0);
+    std::size_t left = 0;
+    for (const auto& [key, f] : findings_) {
+      const auto& [kernel, rule, line] = key;
+      const Waiver* waiver = find_waiver(waivers_, kernel, rule, line);
+      left += waiver == nullptr;
+      text += fmt::format(
+          "\n{}: {} [{}] {} ({} dispatches, {:.0f} bytes beyond the best)\n    {}\n", f.place,
+          waiver == nullptr ? "fault" : "waived", rule, f.text, f.dispatches, f.extra, line);
+      if (waiver != nullptr) text += "    because " + waiver->reason + "\n";
+    }
+    for (const std::string& why : not_seen_) text += "\nnot seen: " + why + "\n";
+    std::size_t unused = 0;
+    for (const Waiver& w : waivers_) {
+      if (w.used) continue;
+      ++unused;
+      text += fmt::format("\nunused waiver: {} [{}] {}\n", w.kernel, w.rule, w.line);
+    }
+    tool::print(text);
+    if (left > 0)
+      return fail(fmt::format("{} finding{} without a waiver", left, left == 1 ? "" : "s"));
+    if (!not_seen_.empty()) return fail("not everything was seen");
+    if (unused > 0) return fail("a waiver covers nothing: take it out");
+    return 0;
+  }
+
+ private:
+  static double percent(const Sum& s) { return s.moved > 0 ? s.ideal / s.moved * 100 : 100; }
+
+  void add_finding(const DispatchLook& d, const Advice& a, double scale) {
+    const Figures& f = d.report.figures;
+    const bool whole = a.site >= f.sites.size();
+    const std::string line = whole ? std::string() : d.report.texts[a.site];
+    Finding& finding = findings_[{d.kernel, std::string(a.rule), line}];
+    if (finding.text.empty()) {
+      finding.text = a.text;
+      finding.place =
+          whole ? d.variant
+                : fmt::format("{}:{}", f.sites[a.site].site.file, f.sites[a.site].site.line);
+    }
+    finding.dispatches += d.times;
+    if (!whole) {
+      const SiteFigures& s = f.sites[a.site];
+      finding.extra += static_cast<double>(s.sectors - s.ideal_sectors) * f.shape.sector * scale;
+    }
+  }
+
+  std::vector<Waiver> waivers_;
+  std::map<std::string, Sum> kernels_;
+  std::map<FindingKey, Finding> findings_;
+  std::vector<std::string> not_seen_;
+  Sum total_;
+};
+
+int run(const Arguments& a) {
+  if (a.shapes.size() != a.graphs.size()) {
+    return fail("as many --shape as --graph, in the same order", 2);
+  }
+  std::vector<InputShape> shapes;
+  for (const std::string& text : a.shapes) {
+    InputShape s;
+    char end = 0;
+    if (std::sscanf(text.c_str(), "%9ux%9ux%9u%c", &s.n, &s.h, &s.w, &end) != 3 || s.n == 0 ||
+        s.h == 0 || s.w == 0) {
+      return fail(fmt::format("--shape '{}': expected NxHxW, each at least 1", text), 2);
+    }
+    shapes.push_back(s);
+  }
+  const auto profile = check::load_profile(a.profile);
+  if (!profile) return fail(profile.error().message);
+  std::vector<Waiver> waivers;
+  if (!a.waivers.empty()) {
+    auto loaded = load_waivers(a.waivers);
+    if (!loaded) return fail(loaded.error().message);
+    waivers = *std::move(loaded);
+  }
+  const auto table = open_table(a.table);
+  if (!table) return fail(table.error().message);
+  const auto glsl = a.glsl.empty() ? gen::find_glsl_folder("kernel.comp")
+                                   : std::optional<std::filesystem::path>(a.glsl);
+  if (!glsl) return fail("the dialect's folder 'glsl' was not found; name it with --glsl");
+  DeviceOptions options;
+  options.message = [](Severity severity, std::string_view text) {
+    if (severity != Severity::kInfo) fmt::print(stderr, "spirkiln-lint: {}\n", text);
+  };
+  const auto device = open_device(options, Error{ErrorCode::kInvalidArgument, "no table"});
+  if (!device) return fail(device.error().message);
+  const auto& m = profile->memory;
+  const std::uint32_t warp = profile->caps.subgroup_size;
+  const MemoryShape shape{warp == 0 ? 32 : warp, m.sector_bytes, m.line_bytes, m.shared_banks};
+  const SubjectOf subject = [&](const std::string& kernel, const std::string& variant) {
+    SubjectRequest request;
+    request.kernel = kernel;
+    request.variant = variant;
+    request.glsl = *glsl;
+    request.manifests = usual_manifests(*glsl);
+    request.cache = gen::default_cache_folder();
+    return load_subject(request);
+  };
+  Lint lint(std::move(waivers));
+  const std::vector<std::string> variants =
+      a.variants.empty() ? std::vector<std::string>{""} : a.variants;
+  for (std::size_t g = 0; g < a.graphs.size(); ++g) {
+    for (const std::string& variant : variants) {
+      GraphRequest request{a.graphs[g], shapes[g], variant, a.sample, a.quick};
+      bool hung = false;
+      const auto look =
+          look_at_graph(request, *table, profile->caps, shape, *device, subject, &hung);
+      if (!look) {
+        fail(fmt::format("{}: {}", a.graphs[g], look.error().message));
+        if (hung) std::_Exit(1);
+        return 1;
+      }
+      if (a.sites) {
+        for (const DispatchLook& d : look->dispatches) {
+          tool::print(fmt::format("{} times ", d.times) + report_text(d.report) + "\n");
+        }
+      }
+      lint.add(*look);
+    }
+  }
+  return lint.report();
+}
+
+int main_of(int argc, char** argv) {
+  Arguments a;
+  CLI::App app{
+      "Runs the dispatches of graphs in an instrumented form and fails on accesses that waste "
+      "memory.\nExit status: 0 none, 1 some, or an error, 2 a wrong command line."};
+  app.name("spirkiln-lint");
+  app.set_version_flag("--version", "spirkiln-lint " SPIRKILN_VERSION);
+  app.footer(
+      "Example:\n  spirkiln lint --graph build/tools/packs/rec.spkm --shape 1x48x320 \\\n"
+      "    --device variants/devices/h200.toml --waivers variants/access-waivers.toml");
+  app.add_option("--graph", a.graphs, "Packed graphs")->required()->type_name("PACK.spkm...");
+  app.add_option("--shape", a.shapes, "Of each graph's picture")->required()->type_name("NxHxW...");
+  app.add_option("--device", a.profile, "A device profile: which kernels, warps, sectors, banks")
+      ->required()
+      ->check(tool::not_empty())
+      ->type_name("FILE.toml");
+  app.add_option("--variant", a.variants, "Forms of the kernels (default: the device's best)")
+      ->type_name("V...");
+  app.add_option("--waivers", a.waivers, "Findings that stay, with reasons")
+      ->type_name("FILE.toml");
+  app.add_option("--table", a.table, "A baked table (default: the built-in kernels)")
+      ->type_name("FILE");
+  app.add_option("--glsl", a.glsl, "The folder that holds dialect/")->type_name("FOLDER");
+  app.add_option("--sample", a.sample, "Groups of each dispatch that are traced (default: 4)")
+      ->check(CLI::Range(1u, 1u << 20));
+  app.add_flag("--quick", a.quick, "Of the dispatches of one pipeline, only the first");
+  app.add_flag("--sites", a.sites, "Print every dispatch's report");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return tool::print_help(app, e);
+    return fail(fmt::format("{}\nTry 'spirkiln-lint --help'.", e.what()), 2);
+  }
+  return run(a);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return tool::run_program("spirkiln-lint", main_of, argc, argv); }

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "look.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <charconv>
+#include <cstdlib>
+
+#include "instrument.hpp"
+#include "nearest_name.hpp"
+#include "specialise.hpp"
+#include "spirv_tools.hpp"
+
+namespace spirkiln::access {
+namespace {
+
+Error refuse(std::string text) { return Error{ErrorCode::kInvalidArgument, std::move(text)}; }
+
+gen::Target target_of(std::uint32_t spirv_version) {
+  for (const gen::Target& t : gen::kTargets) {
+    if (t.spirv >= spirv_version) return t;
+  }
+  return gen::kTargets[std::size(gen::kTargets) - 1];
+}
+
+std::optional<std::uint32_t> bits_of(const std::string& text, bool is_float) {
+  const char* end = text.data() + text.size();
+  if (is_float) {
+    char* stop = nullptr;
+    const float value = std::strtof(text.c_str(), &stop);
+    if (text.empty() || *stop != '\0') return std::nullopt;
+    return std::bit_cast<std::uint32_t>(value);
+  }
+  if (text == "true") return 1;
+  if (text == "false") return 0;
+  std::int64_t value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end || value < INT32_MIN || value > UINT32_MAX) {
+    return std::nullopt;
+  }
+  return static_cast<std::uint32_t>(value);
+}
+
+class Look {
+ public:
+  Look(const Subject& subject, const DispatchRequest& request, const MemoryShape& shape)
+      : subject_(subject),
+        request_(request),
+        shape_(shape),
+        push_(request.push),
+        specs_(request.specs),
+        local_(subject.reflection.local_size) {}
+
+  Result<Report> run(const Device& device, bool* hung) {
+    push_.resize(std::max<std::size_t>(push_.size(), (subject_.reflection.push_bytes + 3) / 4));
+    if (auto s = set_values(); !s) return std::move(s).error();
+    if (auto s = set_local(); !s) return std::move(s).error();
+    // Sizes of workgroup memory may depend on the constants.
+    const auto words = specialise(subject_.words, specs_);
+    if (!words) return words.error();
+    auto traced = instrument(*words);
+    if (!traced) return std::move(traced).error();
+    const Status valid = gen::validate(traced->words, target_of(subject_.words[1]));
+    if (!valid) {
+      return Error{ErrorCode::kUnsupported,
+                   "the instrumented module is not valid: " + valid.error().message};
+    }
+    RunRequest run{traced->words, subject_.reflection.bindings};
+    run.push = push_;
+    run.groups = request_.groups;
+    run.seed = request_.seed;
+    run.timeout_s = request_.timeout_s;
+    if (auto s = size_resources(&run); !s) return std::move(s).error();
+    const std::uint64_t groups = std::uint64_t{run.groups[0]} * run.groups[1] * run.groups[2];
+    TraceRequest trace;
+    trace.set = traced->trace_set;
+    trace.capacity = request_.records;
+    if (request_.sample > 0 && groups > request_.sample) {
+      trace.step = static_cast<std::uint32_t>(groups / request_.sample);
+      trace.first = trace.step / 2;
+      trace.only_traced = true;
+    }
+    run.trace = trace;
+    auto result = run_kernel(device, run, hung);
+    if (!result) return std::move(result).error();
+
+    report_.kernel = subject_.name;
+    report_.device = device.info().name;
+    report_.groups = request_.groups;
+    report_.local = local_;
+    report_.figures = analyse(traced->sites, result->trace, run.extents, shape_);
+    report_.untraced = std::move(traced->untraced);
+    for (const SiteFigures& f : report_.figures.sites) {
+      report_.texts.push_back(line_text(f.site.file, f.site.line));
+      if (request_.pictures == 0) continue;
+      report_.pictures.push_back({first_requests(traced->sites, result->trace, run.extents, shape_,
+                                                 f, request_.pictures)});
+    }
+    report_.advice = advise(report_.figures, local_);
+    report_.dispatch = dispatch_of(run);
+    return std::move(report_);
+  }
+
+ private:
+  Prediction dispatch_of(const RunRequest& run) const {
+    const Figures& f = report_.figures;
+    Prediction p;
+    p.variant = subject_.name;
+    p.groups = run.groups;
+    p.specs = specs_;
+    p.push = run.push;
+    p.buffers.assign(run.extents.buffers.begin(), run.extents.buffers.end());
+    for (const auto& [key, i] : run.extents.images) {
+      p.images.push_back({key, i.width, i.height, i.depth, i.texel_bytes,
+                          static_cast<std::uint32_t>(run.formats.at(key)),
+                          static_cast<std::uint32_t>(run.dimensions.at(key)), i.linear});
+    }
+    p.moved = static_cast<double>(f.moved) * f.scale();
+    p.touched = static_cast<double>(f.distinct) * f.scale();
+    p.flops = static_cast<double>(f.flops) * f.scale();
+    return p;
+  }
+
+  Status set_values() {
+    for (const auto& [name, value] : request_.values) {
+      bool known = false;
+      for (const gen::SpecConstant& spec : subject_.reflection.specs) {
+        if (spec.name != name) continue;
+        known = true;
+        const auto bits = bits_of(value, spec.type == table::SpecType::kFloat);
+        if (!bits) return refuse(fmt::format("--set {}={}: no number of its type", name, value));
+        std::erase_if(specs_, [&](const auto& s) { return s.first == spec.id; });
+        specs_.emplace_back(spec.id, *bits);
+      }
+      for (const PushMember& member : subject_.push) {
+        if (member.name != name) continue;
+        known = true;
+        if (auto s = set_push(member, value); !s) return s;
+      }
+      if (!known) return refuse(unknown_name(name));
+    }
+    return Ok{};
+  }
+
+  std::string unknown_name(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const gen::SpecConstant& spec : subject_.reflection.specs) {
+      if (!spec.name.empty()) names.push_back(spec.name);
+    }
+    for (const PushMember& member : subject_.push) names.push_back(member.name);
+    if (names.empty()) return fmt::format("--set {}: '{}' has no constants", name, subject_.name);
+    return fmt::format("--set {}: '{}' has no such constant; the nearest is '{}'", name,
+                       subject_.name, nearest_name(name, names));
+  }
+
+  Status set_push(const PushMember& member, std::string value) {
+    for (std::uint32_t lane = 0; lane < member.lanes; ++lane) {
+      const std::size_t comma = std::min(value.find(','), value.size());
+      const auto bits = bits_of(value.substr(0, comma), member.is_float);
+      if (!bits) {
+        return refuse(fmt::format("--set {}: expected {} number{}", member.name, member.lanes,
+                                  member.lanes == 1 ? "" : "s with commas between"));
+      }
+      push_.at(member.offset / 4 + lane) = *bits;
+      value.erase(0, std::min(comma + 1, value.size()));
+    }
+    return value.empty()
+               ? Status(Ok{})
+               : refuse(fmt::format("--set {}: more than {} numbers", member.name, member.lanes));
+  }
+
+  // The local size that runs: constants may decide it.
+  Status set_local() {
+    const auto& ids = subject_.reflection.local_size_id;
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (request_.local && (*request_.local)[i] != local_[i]) {
+        if (ids[i] == table::kNone) {
+          return refuse(fmt::format("--local: '{}' has a fixed local size of {}x{}x{}",
+                                    subject_.name, local_[0], local_[1], local_[2]));
+        }
+        specs_.emplace_back(ids[i], (*request_.local)[i]);
+      }
+      for (const auto& [id, bits] : specs_) {
+        if (id == ids[i]) local_[i] = bits;
+      }
+    }
+    return Ok{};
+  }
+
+  Status size_resources(RunRequest* run) {
+    std::string assumed;
+    for (const auto& [key, bytes] : request_.buffers) {
+      if (!subject_.names.contains(key)) {
+        return refuse(
+            fmt::format("--buffer {}: '{}' has no such binding", key & 0xffff, subject_.name));
+      }
+    }
+    for (const table::BindingEntry& b : subject_.reflection.bindings) {
+      const std::uint32_t key = std::uint32_t{b.set} << 16 | b.binding;
+      if (const auto image = subject_.images.find(key); image != subject_.images.end()) {
+        if (auto s = size_image(key, image->second, run); !s) return s;
+        continue;
+      }
+      const auto it = request_.buffers.find(key);
+      const std::uint64_t usual =
+          b.kind == table::BindingKind::kUniformBuffer ? 65536 : kUsualBufferBytes;
+      run->extents.buffers[key] = it == request_.buffers.end() ? usual : it->second;
+      if (it == request_.buffers.end()) {
+        assumed += fmt::format("{}binding {} ({})", assumed.empty() ? "" : ", ", b.binding, usual);
+      }
+    }
+    if (!assumed.empty()) {
+      report_.notes.push_back("sizes nobody gave, in bytes: " + assumed + "; --buffer N=BYTES");
+    }
+    return Ok{};
+  }
+
+  Status size_image(std::uint32_t key, const ImageNeedOf& need, RunRequest* run) {
+    const auto it = request_.images.find(key);
+    const ImageChoice choice = it == request_.images.end() ? ImageChoice{} : it->second;
+    ImageShape shape;
+    shape.width = choice.size[0];
+    shape.height = need.type == VK_IMAGE_TYPE_1D ? 1 : choice.size[1];
+    shape.depth = need.type == VK_IMAGE_TYPE_3D ? choice.size[2] : 1;
+    shape.linear = choice.linear;
+    if (std::uint64_t{shape.width} * shape.height * shape.depth > std::uint64_t{1} << 28) {
+      return refuse(fmt::format("--image {}: more than 2^28 texels", key & 0xffff));
+    }
+    VkFormat format = need.format;
+    shape.texel_bytes = need.texel_bytes;
+    if (format == VK_FORMAT_UNDEFINED) {
+      const std::string wanted = choice.texel.empty() ? "rgba32f" : choice.texel;
+      for (const Texel& t : texels()) {
+        if (t.name != wanted) continue;
+        format = t.format;
+        shape.texel_bytes = t.bytes;
+      }
+      if (format == VK_FORMAT_UNDEFINED) {
+        return refuse(fmt::format("--image {}: no texel format '{}'", key & 0xffff, wanted));
+      }
+    }
+    run->extents.images[key] = shape;
+    run->formats[key] = format;
+    run->dimensions[key] = need.type;
+    return Ok{};
+  }
+
+  const Subject& subject_;
+  const DispatchRequest& request_;
+  const MemoryShape& shape_;
+  std::vector<std::uint32_t> push_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> specs_;
+  std::array<std::uint32_t, 3> local_;
+  Report report_;
+};
+
+}  // namespace
+
+Result<Report> look_at(const Subject& subject, const DispatchRequest& request,
+                       const MemoryShape& shape, const Device& device, bool* hung) {
+  return Look(subject, request, shape).run(device, hung);
+}
+
+}  // namespace spirkiln::access

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "specialise.hpp"
+
+#include <spirv-tools/optimizer.hpp>
+#include <string>
+#include <unordered_map>
+
+#include "module_editor.hpp"
+
+namespace spirkiln::access {
+namespace {
+
+// Lines that hold from one instruction to the next, over the ends of blocks too, as the optimiser
+// writes them, go with the instruction that they stand at. So each gets its own.
+Result<std::vector<std::uint32_t>> with_own_lines(const std::vector<std::uint32_t>& words) {
+  const auto module = ParsedModule::parse(words);
+  if (!module) return module.error();
+  ModuleEditor editor(*module);
+  std::uint32_t entry = 0;
+  bool behind_merge = false;
+  for (std::size_t n = 0; n < module->instructions.size(); ++n) {
+    const ParsedInstruction& i = module->instructions[n];
+    if (i.op == spv::OpEntryPoint) entry = i.operands[1];
+    const bool plain = i.function && i.file_id != 0 && i.op != spv::OpLine &&
+                       i.op != spv::OpNoLine && i.op != spv::OpPhi && i.op != spv::OpLabel &&
+                       i.op != spv::OpVariable && i.op != spv::OpFunction &&
+                       i.op != spv::OpFunctionParameter && i.op != spv::OpFunctionEnd;
+    if (plain && !behind_merge) {
+      editor.at(n);
+      editor.add(spv::OpLine, {i.file_id, i.line, 0});
+    }
+    behind_merge = i.op == spv::OpSelectionMerge || i.op == spv::OpLoopMerge;
+  }
+  return editor.finish(entry);
+}
+
+}  // namespace
+
+Result<std::vector<std::uint32_t>> specialise(
+    const std::vector<std::uint32_t>& words,
+    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& specs) {
+  const auto lined = with_own_lines(words);
+  if (!lined) return lined.error();
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> values;
+  for (const auto& [id, bits] : specs) values[id] = {bits};
+  spvtools::Optimizer optimizer(SPV_ENV_UNIVERSAL_1_6);
+  std::string said;
+  optimizer.SetMessageConsumer([&](spv_message_level_t, const char*, const spv_position_t&,
+                                   const char* text) { said = text; });
+  optimizer.RegisterPass(spvtools::CreateSetSpecConstantDefaultValuePass(values))
+      .RegisterPass(spvtools::CreateFreezeSpecConstantValuePass())
+      .RegisterPass(spvtools::CreateFoldSpecConstantOpAndCompositePass())
+      .RegisterPass(spvtools::CreateCCPPass())
+      .RegisterPass(spvtools::CreateSimplificationPass())
+      .RegisterPass(spvtools::CreateDeadBranchElimPass());  // merging blocks would move lines
+  std::vector<std::uint32_t> out;
+  spvtools::OptimizerOptions options;
+  options.set_run_validator(false);
+  options.set_preserve_bindings(true);
+  if (!optimizer.Run(lined->data(), lined->size(), &out, options)) {
+    return Error{ErrorCode::kUnsupported, "the constants cannot be set: " + said};
+  }
+  return out;
+}
+
+}  // namespace spirkiln::access

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A module for given values of its specialization constants, as a driver makes it.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "spirkiln/result.hpp"
+
+namespace spirkiln::access {
+
+// The constants become plain ones, and code that they rule out goes; lines stay. Errors:
+// kUnsupported for what SPIRV-Tools' optimiser cannot take.
+Result<std::vector<std::uint32_t>> specialise(
+    const std::vector<std::uint32_t>& words,
+    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& specs);
+
+}  // namespace spirkiln::access
