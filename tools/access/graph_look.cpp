@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "table/device_rules.hpp"
+
 namespace spirkiln::access {
 namespace {
 
@@ -68,12 +70,15 @@ Result<GraphLook> look_at_graph(const GraphRequest& request, const Table& table,
   caps.matrix_shapes.clear();
   const auto forms = choose_forms(request.variant, caps);
   if (!forms) return forms.error();
+  const auto rules = select_rules(table, caps);
+  if (!rules) return rules.error();
   const WeightLayout weights = lay_out_weights(
       *model->state(), forms->front().storage == table::Storage::kFp32, caps.storage_alignment);
   const ImageNeeds tight = [](const TensorImage& i) -> Result<ImageNeed> {
     return ImageNeed{std::uint64_t{i.width} * i.height * i.texel_bytes, 1};
   };
-  auto planned = plan_graph(*model->state(), request.shape, table, caps, *forms, weights, tight);
+  auto planned =
+      plan_graph(*model->state(), request.shape, table, caps, *rules, *forms, weights, tight);
   if (!planned) return planned.error();
   const Program& program = planned->program;
   GraphLook out;

@@ -8,9 +8,10 @@
 #include <cstdlib>
 
 #include "instrument.hpp"
-#include "nearest_name.hpp"
+#include "pipeline_statistics.hpp"
 #include "specialise.hpp"
 #include "spirv_tools.hpp"
+#include "table/nearest_name.hpp"
 
 namespace spirkiln::access {
 namespace {
@@ -85,6 +86,16 @@ class Look {
     auto result = run_kernel(device, run, hung);
     if (!result) return std::move(result).error();
 
+    if (request_.statistics) {
+      RunRequest plain{*words, run.bindings};
+      plain.push = run.push;
+      auto statistics = pipeline_statistics(device, plain);
+      if (statistics) {
+        report_.statistics = *std::move(statistics);
+      } else {
+        report_.statistics_missing = statistics.error().message;
+      }
+    }
     report_.kernel = subject_.name;
     report_.device = device.info().name;
     report_.groups = request_.groups;

@@ -36,6 +36,7 @@ struct DispatchRequest {
   std::uint32_t sample = 0;  // groups to trace, evenly spread; 0: all
   std::uint32_t timeout_s = 60;
   std::uint32_t seed = 1;
+  bool statistics = false;  // registers and spills, as the driver says them
   std::size_t pictures = 0;  // requests of each site that are kept
 };
 

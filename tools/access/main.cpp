@@ -73,6 +73,7 @@ Status parse(const Arguments& a, DispatchRequest* request) {
   request->sample = a.sample;
   request->timeout_s = a.timeout;
   request->seed = a.seed;
+  request->statistics = a.cases.empty();
   request->pictures = a.html.empty() ? 0 : 64;
   return Ok{};
 }
@@ -218,14 +219,20 @@ void add_options(CLI::App& app, Arguments& a) {
   app.add_option("--local", a.local, "Local size, where the kernel leaves it open")
       ->type_name("X,Y,Z");
   app.add_option("--set", a.sets, "A specialization constant or push constant by name")
+      ->allow_extra_args(false)
       ->type_name("NAME=VALUE");
   app.add_option("--buffer", a.buffers, "Size of a buffer (default: 4M; uniforms 64K)")
+      ->allow_extra_args(false)
       ->type_name("BINDING=BYTES");
   app.add_option("--image", a.images,
                  "Size, texels and filter of an image (default: 256x256, rgba32f, nearest)")
+      ->allow_extra_args(false)
       ->type_name("BINDING=WxH[:TEXEL][:linear]");
-  app.add_option("-D,--define", a.defines, "A macro, for a .comp")->type_name("NAME[=VALUE]");
+  app.add_option("-D,--define", a.defines, "A macro, for a .comp")
+      ->allow_extra_args(false)
+      ->type_name("NAME[=VALUE]");
   app.add_option("--manifest", a.manifests, "Manifests or folders of them (default: the project's)")
+      ->allow_extra_args(false)
       ->type_name("PATH");
   auto* profile = app.add_option("--device", a.profile, "A device profile: warps, sectors, banks")
                       ->type_name("FILE.toml");

@@ -8,9 +8,9 @@
 #include "cache.hpp"
 #include "compile_phase.hpp"
 #include "files.hpp"
-#include "nearest_name.hpp"
 #include "parsed_module.hpp"
 #include "source_compiler.hpp"
+#include "table/nearest_name.hpp"
 
 namespace spirkiln::access {
 namespace fs = std::filesystem;
