@@ -35,7 +35,10 @@ layout(push_constant) uniform parameter {
   float factor;
 } p;
 
-shared vec4 result_local[queries * heads * parts * dim4];
+// Rows of an odd number of vectors: invocations that write or read their rows together then meet in
+// no bank of workgroup memory (four vectors a row took four steps a request).
+const uint result_row = dim4 | 1;
+shared vec4 result_local[queries * heads * parts * result_row];
 shared vec2 softmax_local[queries * heads * parts];  // of each part: its maximum and its sum
 
 // Four channels from lane `shift` of a on, b being the vector behind a.
@@ -124,7 +127,7 @@ void main() {
     }
     weight = exp(top - all_top) / all_sum;
   }
-  [[unroll]] for (uint d = 0; d < dim4; d++) result_local[l * dim4 + d] = result[d] * weight;
+  [[unroll]] for (uint d = 0; d < dim4; d++) result_local[l * result_row + d] = result[d] * weight;
   barrier();
   for (uint i = l; i < queries * out4; i += gl_WorkGroupSize.x) {
     uint r = i / out4;
@@ -136,7 +139,7 @@ void main() {
       uint d = first + lane - h * psc(dim);
       if (h >= heads) break;
       for (uint i = 0; i < parts; i++) {
-        v[lane] += result_local[((r * heads + h) * parts + i) * dim4 + d / 4][d % 4];
+        v[lane] += result_local[((r * heads + h) * parts + i) * result_row + d / 4][d % 4];
       }
     }
     uint o = (base + query0 + r) * out4 + first / 4;

@@ -273,7 +273,6 @@ Figures analyse(const std::vector<Site>& sites, const Trace& trace, const Extent
   struct Sums {
     std::map<std::pair<Pattern, std::int64_t>, std::uint64_t> patterns;
     std::unordered_set<std::uint64_t> seen;  // sectors
-    std::uint64_t steps = 0, parts = 0;
   };
   std::vector<Sums> sums;
   std::map<std::uint32_t, std::unordered_set<std::uint64_t>> touched;  // sectors of each resource
@@ -306,7 +305,7 @@ Figures analyse(const std::vector<Site>& sites, const Trace& trace, const Extent
       const std::uint64_t ideal = (bytes + shape.sector - 1) / shape.sector;
       ++sum.patterns[pattern_of(request, !shared && blocks.size() > ideal)];
       if (shared) {
-        count_conflicts(request, shape, &f.worst_conflict, &sum.steps, &sum.parts);
+        count_conflicts(request, shape, &f.worst_conflict, &f.bank_steps, &f.bank_parts);
         continue;
       }
       f.sectors += blocks.size();
@@ -329,8 +328,8 @@ Figures analyse(const std::vector<Site>& sites, const Trace& trace, const Extent
       f.stride = most->first.second;
       f.pattern_share = static_cast<double>(most->second) / static_cast<double>(f.requests);
     }
-    if (sum.parts > 0) {
-      f.mean_conflict = static_cast<double>(sum.steps) / static_cast<double>(sum.parts);
+    if (f.bank_parts > 0) {
+      f.mean_conflict = static_cast<double>(f.bank_steps) / static_cast<double>(f.bank_parts);
     }
     if (f.site.space == Space::kShared) continue;
     out.asked += f.asked;

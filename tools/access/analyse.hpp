@@ -70,6 +70,7 @@ struct SiteFigures {
   double pattern_share = 0;  // of the requests
   std::uint32_t worst_conflict = 0;  // steps of a part; 1: none. Workgroup memory
   double mean_conflict = 0;
+  std::uint64_t bank_steps = 0, bank_parts = 0;  // whose quotient it is
   std::uint32_t least_active = 0, most_active = 0;  // invocations of a request
 
   std::uint64_t moved(const MemoryShape& shape) const { return sectors * shape.sector; }

@@ -40,12 +40,17 @@ int fail(const std::string& text, int code = 1) {
 struct Sum {
   std::uint32_t dispatches = 0;
   double asked = 0, moved = 0, ideal = 0;
+  double bank_steps = 0, bank_parts = 0;
+
+  double packing() const { return moved > 0 ? ideal / moved : 1; }
+  double conflict() const { return bank_parts > 0 ? bank_steps / bank_parts : 1; }
 };
 
 // A finding, with how much it costs, once for all dispatches that have it.
 struct Finding {
   std::string variant;  // the first that has it
-  bool of_sectors = false;  // whether it is told by how little of what is moved is needed
+  bool of_sectors = false;  // told by how little of what is moved is needed
+  bool of_banks = false;
   std::string place, line, text;
   double extra = 0;  // bytes moved beyond the ideal, over the graphs
   std::uint32_t dispatches = 0;
@@ -65,6 +70,10 @@ class Lint {
       sum.asked += static_cast<double>(f.asked) * scale;
       sum.moved += static_cast<double>(f.moved) * scale;
       sum.ideal += static_cast<double>(f.ideal) * scale;
+      for (const SiteFigures& s : f.sites) {
+        sum.bank_steps += static_cast<double>(s.bank_steps) * scale;
+        sum.bank_parts += static_cast<double>(s.bank_parts) * scale;
+      }
       for (const Advice& a : d.report.advice) {
         if (a.fault) add_finding(d, a, scale);
       }
@@ -83,20 +92,22 @@ class Lint {
   }
 
   int report() {
-    std::string text = fmt::format("{:38} {:>10} {:>14} {:>14} {:>7}\n", "kernel", "dispatches",
-                                   "bytes moved", "at best", "");
+    std::string text = fmt::format("{:38} {:>10} {:>14} {:>14} {:>7} {:>6}\n", "kernel",
+                                   "dispatches", "bytes moved", "at best", "", "banks");
     for (const auto& [name, s] : kernels_) {
-      text += fmt::format("{:38} {:>10} {:>14.0f} {:>14.0f} {:>6.1f}%\n", name, s.dispatches,
-                          s.moved, s.ideal, percent(s));
+      text += fmt::format("{:38} {:>10} {:>14.0f} {:>14.0f} {:>6.1f}% {:>6.2f}\n", name,
+                          s.dispatches, s.moved, s.ideal, s.packing() * 100, s.conflict());
     }
     text += fmt::format("{:38} {:>10} {:>14.0f} {:>14.0f} {:>6.1f}%: moved {:.3f} x the best\n",
-                        "all", "", total_.moved, total_.ideal, percent(total_),
+                        "all", "", total_.moved, total_.ideal, total_.packing() * 100,
                         total_.ideal > 0 ? total_.moved / total_.ideal : 1.0);
     std::size_t left = 0;
     for (const auto& [key, f] : findings_) {
       const auto& [kernel, rule, line] = key;
       // One site of a kernel that is good on the whole costs little.
-      if (f.of_sectors && percent(kernels_.at(f.variant)) >= kLeastPacking * 100) {
+      const Sum& whole = kernels_.at(f.variant);
+      if ((f.of_sectors && whole.packing() >= kLeastPacking) ||
+          (f.of_banks && whole.conflict() <= kMostConflict)) {
         text += fmt::format(
             "\n{}: small [{}] {} dispatches, {:.0f} bytes beyond the best, in a "
             "kernel that is good on the whole\n",
@@ -118,6 +129,7 @@ class Lint {
       text += fmt::format("\nunused waiver: {} [{}] {}\n", w.kernel, w.rule, w.line);
     }
     tool::print(text);
+    tool::flush();
     if (left > 0)
       return fail(fmt::format("{} finding{} without a waiver", left, left == 1 ? "" : "s"));
     if (!not_seen_.empty()) return fail("not everything was seen");
@@ -126,8 +138,6 @@ class Lint {
   }
 
  private:
-  static double percent(const Sum& s) { return s.moved > 0 ? s.ideal / s.moved * 100 : 100; }
-
   void add_finding(const DispatchLook& d, const Advice& a, double scale) {
     const Figures& f = d.report.figures;
     const bool whole = a.site >= f.sites.size();
@@ -136,7 +146,8 @@ class Lint {
     if (finding.text.empty()) {
       finding.text = a.text;
       finding.variant = d.variant;
-      finding.of_sectors = !whole && a.rule != "pad-row" && a.rule != "in-bounds";
+      finding.of_banks = a.rule == "pad-row";
+      finding.of_sectors = !whole && !finding.of_banks && a.rule != "in-bounds";
       finding.place =
           whole ? d.variant
                 : fmt::format("{}:{}", f.sites[a.site].site.file, f.sites[a.site].site.line);

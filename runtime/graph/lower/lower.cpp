@@ -68,9 +68,10 @@ Result<Lowered> lower_output(const Dims& output, const DeviceTraits& traits) {
   Dispatch d;
   d.kernel = "unpack";
   d.buffers = {{BufferKind::kInput, 0}, {BufferKind::kFloatsOut}};
-  d.push_u32(static_cast<std::uint32_t>(output.vectors()));
+  const std::uint64_t values = output.pixels() * output.c;  // fewer than four a vector
+  d.push_u32(static_cast<std::uint32_t>(values));
   d.push_u32(output.c);
-  lower::set_linear_grid(d, output.vectors(), traits);
+  lower::set_linear_grid(d, values, traits);
   Lowered out;
   out.dispatches.push_back(std::move(d));
   return out;

@@ -82,7 +82,8 @@ Result<Lowered> attention(const LowerRequest& request) {
   std::uint64_t parts = software ? 1 : tuning::kAttentionParts;
   const auto fits = [&] {  // results as vec4, and a vec2 beside
     const std::uint64_t invocations = queries * parts * heads64;
-    return invocations <= most && invocations * (dim4 * 16 + 8) <= request.traits.shared_bytes;
+    return invocations <= most &&
+           invocations * ((dim4 | 1) * 16 + 8) <= request.traits.shared_bytes;
   };
   while (queries > 1 && !fits()) queries /= 2;
   while (parts > 1 && !fits()) parts /= 2;
