@@ -5,7 +5,9 @@
 #include <bit>
 
 #include "compute/local_size.hpp"
+#include "loader/environment.hpp"
 #include "loader/guard.hpp"
+#include "proof/proofs.hpp"
 #include "table/device_rules.hpp"
 #include "table/kernel_table.hpp"
 #include "table/requirements.hpp"
@@ -222,6 +224,42 @@ Result<std::vector<Form>> forms_of(const Table& table, const KernelRequest& requ
   return forms;
 }
 
+// The best variant that gives its known answers. On a device of the caller's nothing is run for
+// that without a lock on its queue, since who else uses it does not expect it; what is known
+// counts.
+Result<Selection> select_proven(const DeviceState& device, const Table& table,
+                                const SelectRequest& request) {
+  const auto no_proof = environment_switch("SPIRKILN_NO_PROOF");
+  if (!no_proof) return no_proof.error();
+  auto rules = select_rules(table, device->caps);
+  if (!rules) return std::move(rules).error();
+  std::vector<std::pair<std::string, std::string>> wrong;  // name, and what to tell of it
+  while (true) {
+    auto selected = select_blob(table, request, device->caps, *rules);
+    std::string name;
+    Finding finding;
+    if (selected && !*no_proof && !device->lost.load(std::memory_order_relaxed)) {
+      const bool may_submit = !device->is_foreign || device->lock_queue != nullptr;
+      const auto judged = device->proofs->judge(device, table, {&selected->variant, 1}, may_submit);
+      if (!judged) return judged.error();
+      finding = judged->front().finding;
+      name = table.string(table.variants()[selected->variant].name);
+    }
+    if (finding.verdict == Verdict::kWrong) {
+      rules->failed.insert(table.blobs()[selected->blob].hash);
+      const std::string text = wrong_text(*device, name, finding);
+      wrong.emplace_back(std::move(name), text);
+      continue;
+    }
+    for (const auto& [variant, text] : wrong) {
+      if (!device->proofs->tell_once(variant)) continue;
+      device->say(Severity::kWarning, text + (selected ? "; using " + name + " instead"
+                                                       : "; no other variant is left"));
+    }
+    return selected;
+  }
+}
+
 Result<std::shared_ptr<const Kernel::State>> from_table(const Device& device,
                                                         const KernelTable& kernels,
                                                         const KernelRequest& request,
@@ -240,9 +278,7 @@ Result<std::shared_ptr<const Kernel::State>> from_table(const Device& device,
   select.kernel = request.kernel;
   select.forms = *forms;
   select.axes = axes;
-  const auto rules = select_rules(table, (*vulkan)->caps);
-  if (!rules) return rules.error();
-  auto selected = select_blob(table, select, (*vulkan)->caps, *rules);
+  auto selected = select_proven(*vulkan, table, select);
   if (!selected) return std::move(selected).error();
 
   const table::VariantEntry& variant = table.variants()[selected->variant];

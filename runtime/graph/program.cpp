@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "graph/arena.hpp"
 #include "graph/schedule.hpp"
@@ -107,6 +108,7 @@ std::uint32_t ProgramBuilder::add_weights(std::uint64_t offset, std::uint64_t by
 }
 
 Result<Selection> ProgramBuilder::select(const Dispatch& dispatch) {
+  if (const auto chosen = std::exchange(chosen_, std::nullopt)) return *chosen;
   std::string key(dispatch.kernel);
   std::vector<AxisRequest> axes;
   for (const AxisChoice& a : dispatch.axes) {

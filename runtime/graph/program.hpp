@@ -105,6 +105,9 @@ class ProgramBuilder {
   // How bytes are read; else the table's first that the device may run. For tests.
   void set_int8(table::Int8 int8) { int8_ = int8; }
 
+  // This variant and no other for what is added next, once; for known answers.
+  void choose(Selection selection) { chosen_ = selection; }
+
   // Lifetimes, places, barriers. The builder is spent afterwards.
   Result<Program> finish();
 
@@ -127,6 +130,7 @@ class ProgramBuilder {
   ImageNeeds needs_;
   SelectRules rules_;
   std::optional<table::Int8> int8_;
+  std::optional<Selection> chosen_;
   std::set<std::uint32_t> bound_as_buffer_;
   std::map<std::string, Selection, std::less<>> selected_;
   Program program_;

@@ -13,6 +13,7 @@
 #include "graph/lru.hpp"
 #include "graph/plan.hpp"
 #include "loader/environment.hpp"
+#include "proof/program_proof.hpp"
 #include "table/device_rules.hpp"
 #include "table/wishes.hpp"
 
@@ -67,6 +68,7 @@ class VulkanGraph final : public GraphBackend {
                                const InputShape& shape, const PlanWish& wish) const;
   WeightLayout layout_for(const std::vector<Form>& wanted) const;
   Result<PlannedGraph> plan(const InputShape& shape);
+  Result<PlannedGraph> proven_plan(const InputShape& shape);
   Result<Plan*> plan_for(const InputShape& shape, RunTimings* timings);
   Status submit(Plan* plan, const Pictures& pictures, RunTimings* timings);
   Result<std::vector<TensorF32>> read_outputs(const PlannedGraph& planned) const;
@@ -125,15 +127,42 @@ Result<PlannedGraph> VulkanGraph::plan(const InputShape& shape) {
   return instead;
 }
 
+// Every kernel gives its known answers before a plan of it runs. One that does not is left out, and
+// the shape is planned again: with the kernel's next variant, in fp32, or not at all. Each time
+// there are fewer left, so this ends.
+Result<PlannedGraph> VulkanGraph::proven_plan(const InputShape& shape) {
+  std::vector<WrongKernel> all;
+  while (true) {
+    auto planned = plan(shape);
+    if (!planned) {
+      tell_wrong(device, table, all, nullptr, options.message);
+      return planned;
+    }
+    // Again where an earlier call changed the form and could not.
+    if (auto s = upload_weights(); !s) return std::move(s).error();
+    if (!proves) return planned;
+    const auto wrong = wrong_kernels(
+        device, table, planned->program, [&] { return needs_subnormals(*model.state()); },
+        options.message);
+    if (!wrong) return wrong.error();
+    if (wrong->empty()) {
+      tell_wrong(device, table, all, &planned->program, options.message);
+      return planned;
+    }
+    for (const WrongKernel& w : *wrong) {
+      rules.failed.insert(table.blobs()[table.variants()[w.variant].blob].hash);
+      all.push_back(w);
+    }
+  }
+}
+
 Result<Plan*> VulkanGraph::plan_for(const InputShape& shape, RunTimings* timings) {
   if (lost()) return lost_error(device);
   Plan* plan = plans.find(shape);
   const auto begin = Clock::now();
   if (plan == nullptr) {
-    auto planned = this->plan(shape);
+    auto planned = proven_plan(shape);
     if (!planned) return std::move(planned).error();
-    // Again where an earlier call changed the form and could not.
-    if (auto s = upload_weights(); !s) return std::move(s).error();
     plan = plans.insert(shape, Plan{*std::move(planned), nullptr, 0});
   }
   const bool ready = plan->recording != nullptr && !executor->stale(*plan->recording) &&

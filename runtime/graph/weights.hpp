@@ -26,4 +26,9 @@ WeightLayout lay_out_weights(const Model::State& model, bool fp32, std::uint64_t
 // and plain fp16 storage), or hi + lo * 2^-12 in fp32.
 void fill_weights(const Model::State& model, const WeightLayout& layout, std::span<std::byte> out);
 
+// Whether 16-bit subnormals matter in the weights: what flushing takes from a weight, 2^-14 at
+// most, is less than rounding takes from its channel's largest where that is 2^-2 or more. The
+// packer scales it to 2^-1 or more, with the inverse in fp32; a pack of somebody else's need not.
+bool needs_subnormals(const Model::State& model);
+
 }  // namespace spirkiln

@@ -10,6 +10,7 @@
 #include "loader/environment.hpp"
 #include "loader/features.hpp"
 #include "loader/guard.hpp"
+#include "proof/proofs.hpp"
 #include "table/device_rules.hpp"
 #include "table/requirements.hpp"
 #include "table/select.hpp"
@@ -212,6 +213,7 @@ Status Device::State::load(std::uint32_t queue_index) {
   if (!missing.empty()) return Error{ErrorCode::kUnsupported, info.name + " lacks" + missing};
   f.vkGetDeviceQueue(device, queue_family, queue_index, &queue);
   pipelines = PipelineStore::create(*this);
+  proofs = std::make_unique<Proofs>();
   return Ok{};
 }
 

@@ -16,6 +16,7 @@ namespace spirkiln {
 
 class CpuBackend;
 class PipelineStore;
+class Proofs;
 
 struct Device::State {
   std::shared_ptr<Instance> instance;
@@ -40,6 +41,7 @@ struct Device::State {
   // What one submission may take, so that no watchdog ends it (graph/work.hpp); 0: anything.
   double submission_ms = 0;
   std::unique_ptr<PipelineStore> pipelines;
+  std::unique_ptr<Proofs> proofs;
 
   static Device wrap(std::shared_ptr<State> state);
   static Result<Device> open(const DeviceOptions& options);

@@ -37,6 +37,7 @@ void use_coding(std::span<const std::byte> bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = test::bytes_of(data, size);
+  (void)test::decoded_answers(bytes);
   use_coding(bytes);
   static const auto good = test::write_table({{"k", {{"k"}}}});
   use(Table::from_bytes(test::with_index(good, bytes), "fuzz"));

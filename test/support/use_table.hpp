@@ -3,16 +3,28 @@
 // damaged on purpose.
 #pragma once
 
+#include "table/answers.hpp"
 #include "table/module_reader.hpp"
 #include "table/select.hpp"
 
 namespace spirkiln::test {
+
+// Those that the bytes hold, whatever the attachment is called.
+inline std::vector<Answer> decoded_answers(std::span<const std::byte> bytes) {
+  auto decoded = decode_answers(bytes);
+  return decoded ? std::move(decoded->answers) : std::vector<Answer>();
+}
 
 inline void use_table(const Table& t) {
   for (const auto& a : t.attachments()) {
     if (const auto bytes = t.attachment(t.string(a.name))) {
       std::uint64_t sum = 0;
       for (const std::byte b : *bytes) sum += std::to_integer<std::uint64_t>(b);
+      for (const Answer& answer : decoded_answers(*bytes)) {
+        for (const AnswerBuffer& b : answer.buffers) {
+          for (std::uint32_t i = 0; i < b.count; ++i) sum += b.value(i) > 0 ? 1 : 0;
+        }
+      }
       volatile std::uint64_t keep = sum;
       (void)keep;
     }

@@ -26,6 +26,7 @@ struct State {
   std::vector<FaultableCall> calls;
   std::string fail_name, hidden;
   std::uint32_t fail_nth = 0;
+  VulkanFaults::Doctor doctor;
   VkResult fail_code = VK_SUCCESS;
   bool failed = false;
   bool card = false;
@@ -208,6 +209,23 @@ VkResult VKAPI_CALL create_pipelines(VkDevice device, VkPipelineCache cache, std
   return r;
 }
 
+VkResult VKAPI_CALL create_module(VkDevice device, const VkShaderModuleCreateInfo* info,
+                                  const VkAllocationCallbacks* allocator, VkShaderModule* out) {
+  VkShaderModuleCreateInfo own = *info;
+  std::vector<std::uint32_t> words;
+  VulkanFaults::Doctor doctor;
+  {
+    const std::lock_guard lock(state().mutex);
+    doctor = state().doctor;
+  }
+  if (doctor) words = doctor(std::span(info->pCode, info->codeSize / 4));
+  if (!words.empty()) {
+    own.codeSize = words.size() * 4;
+    own.pCode = words.data();
+  }
+  return Call<"vkCreateShaderModule", PFN_vkCreateShaderModule>::run(device, &own, allocator, out);
+}
+
 VkResult VKAPI_CALL allocate_sets(VkDevice device, const VkDescriptorSetAllocateInfo* info,
                                   VkDescriptorSet* out) {
   const auto name = "vkAllocateDescriptorSets";
@@ -290,6 +308,7 @@ PFN_vkVoidFunction VKAPI_CALL device_function(VkDevice device, const char* name)
 PFN_vkVoidFunction wrapped(std::string_view name) {
 #define SPIRKILN_AS(vulkan_name, function) \
   if (name == #vulkan_name) return reinterpret_cast<PFN_vkVoidFunction>(function);
+  SPIRKILN_AS(vkCreateShaderModule, create_module)
   SPIRKILN_AS(vkCreateComputePipelines, create_pipelines)
   SPIRKILN_AS(vkAllocateDescriptorSets, allocate_sets)
   SPIRKILN_AS(vkAllocateCommandBuffers, allocate_commands)
@@ -334,7 +353,6 @@ PFN_vkVoidFunction wrapped(std::string_view name) {
   SPIRKILN_PLAIN(vkDestroySampler)
   SPIRKILN_PLAIN(vkFlushMappedMemoryRanges)
   SPIRKILN_PLAIN(vkInvalidateMappedMemoryRanges)
-  SPIRKILN_PLAIN(vkCreateShaderModule)
   SPIRKILN_PLAIN(vkDestroyShaderModule)
   SPIRKILN_PLAIN(vkCreatePipelineCache)
   SPIRKILN_PLAIN(vkDestroyPipelineCache)
@@ -411,6 +429,10 @@ class Faults final : public VulkanFaults {
     s.fail_name = name;
     s.fail_nth = nth;
     s.fail_code = code;
+  }
+  void doctor(Doctor doctor) override {
+    const std::lock_guard lock(state().mutex);
+    state().doctor = std::move(doctor);
   }
   void hide(const std::string& name) override { state().hidden = name; }
   bool failed() const override { return state().failed; }

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,10 @@ class VulkanFaults {
   virtual void pose_as_card(bool card) = 0;
   // The nth call (from 1) of `name` since reset() gives `code`.
   virtual void fail(const std::string& name, std::uint32_t nth, VkResult code) = 0;
+  // What the driver compiles in place of a module's words; an empty result leaves them. Null: all
+  // modules as they are. Called from any thread.
+  using Doctor = std::function<std::vector<std::uint32_t>(std::span<const std::uint32_t>)>;
+  virtual void doctor(Doctor doctor) = 0;
   // Functions of this name are not found; "" for none.
   virtual void hide(const std::string& name) = 0;
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 
 #include "caps_report.hpp"
@@ -13,6 +14,7 @@
 #include "matrix_bench.hpp"
 #include "output_set.hpp"
 #include "program.hpp"
+#include "prove_bench.hpp"
 
 namespace {
 
@@ -140,6 +142,22 @@ int run_sweep(const SweepArguments& arguments) {
   return 0;
 }
 
+struct ProveArguments {
+  std::string device;
+  bool json = false;
+};
+
+// 1 where a kernel is wrong.
+int run_prove(const ProveArguments& arguments) {
+  DeviceOptions options = device_options(arguments.device);
+  options.backend = "vulkan";
+  const auto report = bench_proofs(options);
+  if (!report) return fail(report.error().message);
+  tool::print(arguments.json ? prove_json(*report) : prove_text(*report));
+  return std::any_of(report->variants.begin(), report->variants.end(),
+                     [](const ProvedVariant& v) { return v.finding.verdict == Verdict::kWrong; });
+}
+
 int run(int argc, char** argv) {
   CLI::App app("What Vulkan devices can do; packed graphs measured on them or on the CPU.");
   app.footer(
@@ -148,7 +166,8 @@ int run(int argc, char** argv) {
       "  spirkiln-bench sweep 60x60x192:1x1x192 240x240x96:3x3x24\n"
       "  spirkiln-bench cold det.spkm --shape 1x640x640 --no-cache\n"
       "  spirkiln-bench cmp det.spkm --shape 1x96x96 --variant fp16s\n"
-      "  spirkiln-bench layers det.spkm --shape 1x96x96 --node 17 --out values.f32");
+      "  spirkiln-bench layers det.spkm --shape 1x96x96 --node 17 --out values.f32\n"
+      "  spirkiln-bench prove");
   app.set_version_flag("--version", "spirkiln-bench " SPIRKILN_VERSION);
   app.require_subcommand(1);
   std::string device_text, shape, backend = "vulkan";
@@ -199,6 +218,11 @@ int run(int argc, char** argv) {
   add_cold(app, &chosen);
   add_cmp(app, &chosen);
   add_layers(app, &chosen);
+  ProveArguments prove;
+  CLI::App* of_proofs = app.add_subcommand(
+      "prove", "every kernel that the device may run against its known answers, and the time");
+  of_proofs->add_option("--device", prove.device, "the device's index, or a part of its name");
+  of_proofs->add_flag("--json", prove.json, "every variant, as one JSON object");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -207,6 +231,7 @@ int run(int argc, char** argv) {
   }
   if (of_devices->parsed()) return run_caps(caps);
   if (of_tiles->parsed()) return run_sweep(sweep);
+  if (of_proofs->parsed()) return run_prove(prove);
   if (chosen) return chosen();
   PictureShape pictures;
   if (!parse_shape(shape, &pictures)) return wrong_shape(shape);

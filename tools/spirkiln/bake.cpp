@@ -54,6 +54,7 @@ std::string settings_line(const BakeOptions& options) {
   all += fmt::format("{}\n", options.quirks ? options.quirks->string() : "");
   if (options.second) all += second_folder_state(*options.second);
   for (const fs::path& folder : options.include_folders) all += folder.string() + "\n";
+  for (const fs::path& file : options.answers) all += "answers " + file.string() + "\n";
   for (const fs::path& input : options.inputs) all += input.string() + "\n";
   all += input_listing(options.inputs);
   return cache_key(all);

@@ -104,6 +104,11 @@ void add_source_options(CLI::App& command, SourceArguments& arguments) {
   add_include_folders(command, arguments.folders);
   add_glslc(command, arguments.glslc);
   command
+      .add_option("--answers", arguments.answers,
+                  "File of further known answers ([[answer]]) of these kernels")
+      ->allow_extra_args(false)
+      ->check(tool::not_empty());
+  command
       .add_option("--target", arguments.target,
                   "At least vulkan1.0 ... vulkan1.3 for every kernel (default: the lowest that "
                   "compiles, or the manifest's)")

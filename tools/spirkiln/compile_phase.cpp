@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "answer_check.hpp"
+#include "answer_codec.hpp"
+#include "answer_reader.hpp"
 #include "constant_check.hpp"
 #include "parallel.hpp"
 #include "table/nearest_name.hpp"
@@ -62,17 +65,59 @@ std::vector<VariantModule> modules_of(const CompiledKernels& compiled, std::size
   return modules;
 }
 
-// Of all kernels, as lines of errors.
-std::string check_all_constants(const CompiledKernels& compiled) {
+// What manifests say of the modules of all kernels, as lines of errors.
+std::string check_all_modules(const CompiledKernels& compiled) {
   std::string errors;
-  for (std::size_t k = 0; k < compiled.kernels.size(); ++k) {
-    for (const Diagnostic& d :
-         check_constants(*compiled.kernels[k].manifest, modules_of(compiled, k))) {
+  const auto add = [&](const std::vector<Diagnostic>& found) {
+    for (const Diagnostic& d : found) {
       if (!errors.empty()) errors += '\n';
       errors += to_string(d);
     }
+  };
+  for (std::size_t k = 0; k < compiled.kernels.size(); ++k) {
+    const auto modules = modules_of(compiled, k);
+    add(check_constants(*compiled.kernels[k].manifest, modules));
+    add(check_answers(*compiled.kernels[k].manifest, modules));
   }
   return errors;
+}
+
+// Gives each kernel those of the files that --answers names.
+Status add_answers(const SourceOptions& options, std::vector<Manifest>& manifests,
+                   SourceStore& sources) {
+  std::vector<std::string_view> names;
+  for (const Manifest& manifest : manifests) {
+    for (const KernelManifest& kernel : manifest.kernels) names.push_back(kernel.name);
+  }
+  std::string errors;
+  const auto add = [&](const std::string& text) { errors += (errors.empty() ? "" : "\n") + text; };
+  for (const auto& path : options.answers) {
+    const auto file = sources.load(path);
+    auto answers =
+        file.ok() ? parse_answer_file(**file) : Result<std::vector<PlacedAnswer>>(file.error());
+    if (!answers.ok()) {
+      add(answers.error().message);
+      continue;
+    }
+    for (PlacedAnswer& placed : *answers) {
+      const auto takes = [&](KernelManifest& kernel) {
+        if (kernel.name != placed.answer.kernel) return false;
+        kernel.answers.push_back(placed);
+        return true;
+      };
+      const bool taken = std::any_of(manifests.begin(), manifests.end(), [&](Manifest& m) {
+        return std::any_of(m.kernels.begin(), m.kernels.end(), takes);
+      });
+      // One kernel alone may be compiled, or one folder of several; but no name is made up.
+      if (taken || !options.kernel.empty()) continue;
+      Diagnostic d = placed.position;
+      d.text = fmt::format("no manifest has a kernel '{}'; the nearest is '{}'",
+                           shown(placed.answer.kernel), nearest_name(placed.answer.kernel, names));
+      add(to_string(d));
+    }
+  }
+  if (errors.empty()) return Ok{};
+  return Error{ErrorCode::kInvalidArgument, errors};
 }
 
 std::vector<PackKernel> packing_of(const CompiledKernels& compiled) {
@@ -82,6 +127,9 @@ std::vector<PackKernel> packing_of(const CompiledKernels& compiled) {
     next.name = kernel.manifest->name;
     next.source_hash = static_cast<std::uint32_t>(kernel.source->hash);
     next.constants = constant_ids(*kernel.manifest, modules_of(compiled, packing.size() - 1));
+    std::vector<Answer> answers;
+    for (const PlacedAnswer& placed : kernel.manifest->answers) answers.push_back(placed.answer);
+    if (!answers.empty()) next.parts[kAnswersAttachment] = encode_answers(answers);
   }
   for (const BakeJob& job : compiled.jobs) {
     if (job.blob == nullptr) continue;
@@ -112,6 +160,9 @@ Result<CompiledKernels> compile_kernels(const SourceOptions& options, const Cach
       return status.error();
     }
   }
+  if (Status status = add_answers(options, compiled.manifests, sources); !status.ok()) {
+    return status.error();
+  }
   auto kernels = load_kernels(options, compiled.manifests, sources);
   if (!kernels.ok()) return kernels.error();
   compiled.kernels = std::move(kernels).value();
@@ -134,7 +185,7 @@ Result<CompiledKernels> compile_kernels(const SourceOptions& options, const Cach
                              compiled.kernels.size())};
   }
   // One variant need not have every constant.
-  std::string errors = options.variant.empty() ? check_all_constants(compiled) : std::string();
+  std::string errors = options.variant.empty() ? check_all_modules(compiled) : std::string();
   if (!errors.empty()) {
     return Error{ErrorCode::kInvalidArgument, std::move(errors)};
   }

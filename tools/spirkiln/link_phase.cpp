@@ -8,6 +8,7 @@
 
 #include "files.hpp"
 #include "kernel_compiler.hpp"
+#include "table/answers.hpp"
 
 namespace spirkiln::gen {
 namespace {
@@ -85,7 +86,11 @@ Result<LinkedTable> link_kernels(const std::string& name, std::vector<PackKernel
   if (!table.ok()) return table.error();
   linked.table = std::move(table).value();
   // What the runtime would refuse is not written: an object may say what no compiler does.
-  if (const auto read = table_of(linked.table); !read.ok()) return read.error();
+  const auto read = table_of(linked.table);
+  if (!read.ok()) return read.error();
+  const auto answers = read->attachment(kAnswersAttachment);
+  if (!answers.ok()) return answers.error();
+  if (const auto decoded = decode_answers(*answers); !decoded.ok()) return decoded.error();
   return linked;
 }
 

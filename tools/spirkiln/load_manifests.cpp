@@ -6,10 +6,31 @@
 #include <map>
 #include <system_error>
 
+#include "answer_reader.hpp"
 #include "manifest.hpp"
 
 namespace spirkiln::gen {
 namespace fs = std::filesystem;
+namespace {
+
+// Of the file that a kernel names, those of the kernel.
+Status load_answers(const Manifest& manifest, KernelManifest& kernel, SourceStore& sources) {
+  auto file = sources.load(manifest.path.parent_path() / kernel.answers_file);
+  if (!file.ok()) return file.error();
+  auto answers = parse_answer_file(**file);
+  if (!answers.ok()) return answers.error();
+  const std::size_t before = kernel.answers.size();
+  for (PlacedAnswer& placed : *answers) {
+    if (placed.answer.kernel == kernel.name) kernel.answers.push_back(std::move(placed));
+  }
+  if (kernel.answers.size() > before) return Ok{};
+  Diagnostic d = kernel.answers_position;
+  d.text =
+      fmt::format("'{}' has no answer of the kernel '{}'", shown(kernel.answers_file), kernel.name);
+  return Error{ErrorCode::kInvalidArgument, to_string(d)};
+}
+
+}  // namespace
 
 Result<std::vector<Manifest>> load_manifests(const std::vector<fs::path>& inputs,
                                              SourceStore& sources) {
@@ -53,7 +74,12 @@ Result<std::vector<Manifest>> load_manifests(const std::vector<fs::path>& inputs
       add_error(manifest.error().message);
       continue;
     }
-    for (const KernelManifest& kernel : manifest->kernels) {
+    for (KernelManifest& kernel : manifest->kernels) {
+      if (!kernel.answers_file.empty()) {
+        if (Status s = load_answers(*manifest, kernel, sources); !s.ok()) {
+          add_error(s.error().message);
+        }
+      }
       auto [it, is_new] = first.try_emplace(kernel.name, kernel.position);
       if (is_new) continue;
       Diagnostic d = kernel.position;

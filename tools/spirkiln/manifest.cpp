@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "answer_reader.hpp"
 #include "manifest_constants.hpp"
 #include "manifest_errors.hpp"
 #include "manifest_keys.hpp"
@@ -21,8 +22,8 @@ constexpr std::size_t kMaxKernels = 4096;
 constexpr std::string_view kRootKeys[] = {"kernel", "defaults", "budget"};
 
 std::vector<std::string_view> kernel_keys() {
-  std::vector<std::string_view> keys = {"name",     "source",   "constants",
-                                        "excludes", "requires", "needs"};
+  std::vector<std::string_view> keys = {"name",     "source", "constants", "excludes",
+                                        "requires", "needs",  "answers"};
   keys.insert(keys.end(), std::begin(kSharedKeys), std::end(kSharedKeys));
   return keys;
 }
@@ -135,7 +136,7 @@ class Parser {
         order_node = &node;
       } else if (name == "constants") {
         read_constants(key, node, kernel, errors_);
-      } else if (name == "excludes" || name == "requires" || name == "needs") {
+      } else if (name == "excludes" || name == "requires" || name == "needs" || name == "answers") {
         // Below, when all axes are known.
       } else if (!read_shared_key(key, node, kernel, errors_)) {
         unknown_key(key, "[[kernel]]", kernel_keys(), errors_);
@@ -153,6 +154,13 @@ class Parser {
               [](const Axis& a, const Axis& b) { return a.name < b.name; });
     for (const auto& [key, node] : table) {
       if (key.str() == "needs") read_needs(node, kernel, errors_);
+      if (key.str() == "answers" && node.is_string()) {
+        kernel.answers_file = string_value(key, node, errors_);
+        kernel.answers_position = errors_.at(node.source());
+        if (kernel.answers_file.empty()) errors_.fail(node.source(), "'answers' is empty");
+      } else if (key.str() == "answers") {
+        read_answers(node, kernel.name, kernel.answers, errors_);
+      }
       if (key.str() != "excludes" && key.str() != "requires") continue;
       read_rules(key, node, kernel, errors_);
     }

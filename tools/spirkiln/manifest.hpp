@@ -11,6 +11,7 @@
 
 #include "diagnostics.hpp"
 #include "spirkiln/table_format.hpp"
+#include "table/answers.hpp"
 
 namespace spirkiln::gen {
 
@@ -60,6 +61,12 @@ struct NamedConstant {
   Diagnostic position;  // its text is empty
 };
 
+// What a variant has to compute (table/answers.hpp).
+struct PlacedAnswer {
+  Answer answer;
+  Diagnostic position;  // its text is empty
+};
+
 struct KernelManifest {
   std::string name;
   std::string source;
@@ -78,6 +85,9 @@ struct KernelManifest {
   std::vector<NamedConstant> constants;  // sorted by name
   std::vector<Rule> rules;   // in the order of the file, `excludes` first
   std::vector<Needs> needs;
+  std::vector<PlacedAnswer> answers;
+  std::string answers_file;  // further ones, beside the manifest; empty: none
+  Diagnostic answers_position;  // of that name; its text is empty
   Diagnostic position;     // of the [[kernel]], for later messages; its text is empty
 };
 

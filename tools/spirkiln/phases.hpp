@@ -22,6 +22,7 @@ struct SourceOptions {
   std::optional<std::filesystem::path> cache;  // nothing: no cache
   std::optional<std::filesystem::path> glsl;  // folder with dialect/ and kernels/; else searched
   std::vector<std::filesystem::path> include_folders;
+  std::vector<std::filesystem::path> answers;  // files of further known answers
   // Folder of a second compiler (second_compiler.hpp) for variants that need an extension which the
   // one that is linked in does not know; nothing: they are left out.
   std::optional<std::filesystem::path> second;

@@ -222,14 +222,14 @@ TEST_CASE("link: what kernels attach comes with them, in the order of the kernel
     auto kernels = gen::decode_object(p.read(name + ".spko"), name);
     REQUIRE(kernels.ok());
     for (gen::PackKernel& k : *kernels) {
-      k.parts = {{"answers", k.name + std::string("\0;", 2)}, {"none", ""}};
+      k.parts = {{"notes", k.name + std::string("\0;", 2)}, {"none", ""}};
     }
     p.write(name + ".spko", gen::encode_object(*kernels));
   }
   p.link({"n.spko", "m.spko"});
   const auto table = Table::from_file((p / "linked/test_table.bin").string());
   REQUIRE(table.ok());
-  const auto bytes = table->attachment("answers");
+  const auto bytes = table->attachment("notes");
   REQUIRE(bytes.ok());
   CHECK(std::string_view(reinterpret_cast<const char*>(bytes->data()), bytes->size()) ==
         std::string_view("all\0;scale\0;two\0;", 17));

@@ -94,6 +94,7 @@ struct Session {
     device->state()->submission_ms = 0;  // the same calls however slow the machine is
     GraphOptions options;
     options.variant = variant;
+    options.no_proof = true;  // proof_test.cpp has those of proofs
     options.message = device_options.message;
     auto graph = twice([&] { return Graph::create(*device, model, options); });
     if (!graph) return;

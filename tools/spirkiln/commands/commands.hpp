@@ -29,6 +29,7 @@ struct SourceArguments {
   std::string glsl;
   std::string glslc;
   std::string target;  // "vulkan1.1"; empty: as manifests say
+  std::vector<std::string> answers;  // files
   std::vector<std::string> folders;
   unsigned time_limit = 120;  // seconds
 };

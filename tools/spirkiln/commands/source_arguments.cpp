@@ -34,6 +34,7 @@ void fill(SourceOptions& options, const SourceArguments& arguments) {
   if (!arguments.glsl.empty()) options.glsl = arguments.glsl;
   options.second = second_folder(arguments.glslc);
   options.target = target_of(arguments.target);
+  options.answers.assign(arguments.answers.begin(), arguments.answers.end());
   options.include_folders.assign(arguments.folders.begin(), arguments.folders.end());
 }
 

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proof/proofs.hpp"
+
+#include <xxhash.h>
+
+#include <chrono>
+#include <cstdio>
+#include <utility>
+
+namespace spirkiln {
+namespace {
+
+StoredVerdict stored(const VerdictKey& key, const Finding& f) {
+  return {key, f.verdict, f.wrong, f.values, f.at, f.expected, f.got};
+}
+
+Finding finding_of(const StoredVerdict& v) {
+  return {v.verdict, v.wrong, v.values, v.at, v.expected, v.got, {}};
+}
+
+std::uint64_t hash_of(const DecodedAnswers& all, std::span<const std::uint32_t> answers) {
+  std::vector<std::uint64_t> hashes;
+  for (const std::uint32_t a : answers) hashes.push_back(all.hashes[a]);
+  return XXH3_64bits(hashes.data(), hashes.size() * sizeof(std::uint64_t));
+}
+
+std::string number(double v) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", v);
+  return text;
+}
+
+}  // namespace
+
+Status Proofs::load_answers(const Table& table) {
+  const auto bytes = table.attachment(kAnswersAttachment);
+  if (!bytes) return bytes.error();
+  // The table is held, so that no other one can lie at this place.
+  if (table_ && bytes->data() == stored_answers_.data()) return Ok{};
+  auto decoded = decode_answers(*bytes);
+  if (!decoded) return Error{ErrorCode::kCorrupt, table.origin() + ": " + decoded.error().message};
+  answers_ = *std::move(decoded);
+  stored_answers_ = *bytes;
+  table_ = table;
+  return Ok{};
+}
+
+void Proofs::load_verdicts(const Device::State& device) {
+  if (std::exchange(loaded_, true)) return;
+  path_ = verdict_path(device.cache_folder, device.caps);
+  if (path_.empty()) return;
+  bool damaged = false;
+  for (const StoredVerdict& v : read_verdicts(path_, &damaged)) {
+    known_[v.key] = finding_of(v);
+    from_disk_.insert(v.key);
+  }
+  if (damaged) {
+    device.say(Severity::kInfo, "the verdicts " + path_ + " are damaged and are ignored");
+  }
+}
+
+void Proofs::save(const Device::State& device, std::span<const StoredVerdict> fresh) {
+  if (path_.empty() || fresh.empty()) return;
+  if (auto s = add_verdicts(path_, fresh); !s) {
+    device.say(Severity::kInfo, "verdicts are not kept: " + s.error().message);
+  }
+}
+
+Result<std::vector<Proofs::Judgement>> Proofs::judge(const std::shared_ptr<Device::State>& device,
+                                                     const Table& table,
+                                                     std::span<const std::uint32_t> variants,
+                                                     bool may_run) {
+  const std::lock_guard lock(mutex_);
+  if (auto s = load_answers(table); !s) return std::move(s).error();
+  load_verdicts(*device);
+  std::vector<Judgement> judgements;
+  std::vector<VerdictKey> keys;
+  std::vector<ProofTask> tasks;
+  std::vector<VerdictKey> task_keys;
+  for (const std::uint32_t v : variants) {
+    judgements.push_back({v, {}});
+    ProofTask task{v, answers_for(table, v, answers_, device->caps.subgroup_size)};
+    const VerdictKey key{table.blobs()[table.variants()[v].blob].hash,
+                         hash_of(answers_, task.answers)};
+    keys.push_back(key);
+    if (from_disk_.erase(key) != 0) ++stats_.remembered;
+    if (known_.contains(key) || !may_run) continue;
+    known_[key] = {};  // so that a module that comes twice runs once
+    if (task.answers.empty()) continue;
+    tasks.push_back(std::move(task));
+    task_keys.push_back(key);
+  }
+  if (!tasks.empty()) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto found = prove(device, table, answers_, tasks);
+    if (!found) {
+      for (const VerdictKey& key : task_keys) known_.erase(key);
+      return std::move(found).error();
+    }
+    std::vector<StoredVerdict> fresh;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      const Finding& f = (*found)[i];
+      known_[task_keys[i]] = f;
+      // What a driver refused may be another matter tomorrow, what it computed is not.
+      if (f.verdict != Verdict::kUnproven && f.failure.empty()) {
+        fresh.push_back(stored(task_keys[i], f));
+      }
+    }
+    stats_.proved += static_cast<std::uint32_t>(tasks.size());
+    stats_.ms +=
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    save(*device, fresh);
+  }
+  for (std::size_t i = 0; i < judgements.size(); ++i) {
+    if (const auto it = known_.find(keys[i]); it != known_.end())
+      judgements[i].finding = it->second;
+  }
+  return judgements;
+}
+
+bool Proofs::tell_once(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  return told_.insert(name).second;
+}
+
+Proofs::Stats Proofs::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+std::string wrong_text(const Device::State& device, std::string_view variant, const Finding& f) {
+  std::string text = "kernel " + std::string(variant) + " gives wrong results on " +
+                     device.info.name + " (" + device.caps.driver + "): ";
+  if (f.wrong == 0) return text + f.failure;
+  return text + std::to_string(f.wrong) + " of " + std::to_string(f.values) +
+         " values, the worst " + number(double{f.got}) + " in place of " +
+         number(double{f.expected}) + " at index " + std::to_string(f.at);
+}
+
+}  // namespace spirkiln

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of modules on one device: proved once, remembered in memory and on disk.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "proof/verdicts.hpp"
+
+namespace spirkiln {
+
+// Of one device; what Device::State::proofs is. Thread-safe.
+class Proofs {
+ public:
+  struct Judgement {
+    std::uint32_t variant = 0;
+    Finding finding;
+  };
+  struct Stats {
+    std::uint32_t proved = 0;      // modules that were run
+    std::uint32_t remembered = 0;  // modules whose verdict was on disk
+    double ms = 0;                 // of all that was run
+  };
+
+  // What is known of the table's variants after those that are unknown were run; they stay
+  // unproven where nothing may be run. One judgement a variant, in order. Errors: those of prove().
+  Result<std::vector<Judgement>> judge(const std::shared_ptr<Device::State>& device,
+                                       const Table& table, std::span<const std::uint32_t> variants,
+                                       bool may_run = true);
+  // True for the first caller with this name in the device's life: users are told once.
+  bool tell_once(const std::string& name);
+  Stats stats() const;
+
+ private:
+  Status load_answers(const Table& table);
+  void load_verdicts(const Device::State& device);
+  void save(const Device::State& device, std::span<const StoredVerdict> fresh);
+
+  mutable std::mutex mutex_;
+  // Of the table that was asked about last; nearly always there is one.
+  std::optional<Table> table_;
+  std::span<const std::byte> stored_answers_;  // the table's
+  DecodedAnswers answers_;
+  bool loaded_ = false;
+  std::string path_;
+  std::map<VerdictKey, Finding> known_;
+  std::set<VerdictKey> from_disk_;
+  std::set<std::string> told_;
+  Stats stats_;
+};
+
+// "kernel gemm_nc_fp16s gives wrong results on <device> (<driver>): 12 of 300 values, the worst 3.1
+// in place of 1.5 at index 17".
+std::string wrong_text(const Device::State& device, std::string_view variant, const Finding& f);
+
+}  // namespace spirkiln

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules as a driver that lies would compile them: right but in one place.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace spirkiln::test {
+
+enum class Lie {
+  kOneLane,  // one invocation of each workgroup (or of all) stores zeros
+  kFirstLane,  // the same of the first one, for kernels in which no other stores
+  kFlush,    // subnormals count as 0 where halves become floats or floats halves
+};
+
+// The words of a compute module with the lie in it, or nothing where there is nothing to lie about.
+std::optional<std::vector<std::uint32_t>> lying(std::span<const std::uint32_t> words, Lie lie);
+
+}  // namespace spirkiln::test

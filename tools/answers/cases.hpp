@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The questions: small nodes of odd shapes, with seeds for their data.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/dispatch.hpp"
+#include "spirkiln/model_format.hpp"
+#include "table/answers.hpp"
+
+namespace spirkiln::answers {
+
+// What is in a tensor or a constant. `count` values, padding lanes included.
+struct Data {
+  AnswerKind kind = AnswerKind::kTensor;
+  std::uint32_t count = 0;
+  AnswerSeed seed;
+};
+
+struct Case {
+  model::Node node{};
+  std::vector<Dims> dims;    // of the inputs, the residual's last
+  std::vector<Data> inputs;
+  std::vector<Data> consts;
+  Dims output;
+  bool subnormal = false;
+  double step = 0;   // that the results are whole multiples of; 0: none
+  double extra = 0;  // that halves may be off beyond the usual
+};
+
+// What a case is about: ordinary numbers with everything that the epilogue does; or subnormals of
+// 16 bits, in and out. Both are the same dispatch but for numbers that are pushed, so that they
+// share a pipeline.
+enum class Numbers { kOrdinary, kSubnormal };
+
+Case pointwise(Numbers numbers);    // a matrix product
+Case window(Numbers numbers);       // uneven stride and padding
+Case wide_window(Numbers numbers);  // channels of whole matrices
+Case depthwise(Numbers numbers);
+Case transposed(Numbers numbers);
+Case affine(Numbers numbers);
+Case binary(Numbers numbers);
+Case resize(Numbers numbers);
+Case concat(Numbers numbers, const std::vector<std::uint32_t>& channels);
+Case pool(Numbers numbers, model::Op op);
+Case mean(Numbers numbers, const Dims& x);
+Case squeeze_excite(Numbers numbers);
+Case layer_norm(Numbers numbers);
+Case softmax(Numbers numbers);
+Case attention(Numbers numbers);
+
+// A tensor of ordinary numbers, or of subnormals.
+Data tensor(const Dims& dims, std::uint32_t seed, Numbers numbers);
+
+}  // namespace spirkiln::answers

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0
+// spirkiln-answers: the known answers of the OCR table's kernels, as TOML on stdout or in a file,
+// for `spirkiln bake --answers`. What goes in is lowering, as a graph does it; what comes out is
+// the double-precision oracle's.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "cases.hpp"
+#include "oracle.hpp"
+#include "output_set.hpp"
+
+namespace spirkiln::answers {
+namespace {
+
+using model::Op;
+
+// Devices in terms of which lowering chooses each kernel. All have the least limits that Vulkan
+// allows, so that every device can run what comes out; and small workgroups where a workgroup may
+// have any size, so that small shapes have several.
+DeviceTraits gpu() {
+  DeviceTraits t;
+  t.max_storage_buffers = 16;
+  return t;
+}
+DeviceTraits small_groups() {
+  DeviceTraits t = gpu();
+  t.max_group_size[0] = 32;
+  return t;
+}
+DeviceTraits plain_cpu() {
+  DeviceTraits t = gpu();
+  t.software = true;
+  t.subgroup_size = 1;
+  t.max_group_size[0] = 16;
+  return t;
+}
+DeviceTraits subgroups_of_eight() {
+  DeviceTraits t = gpu();
+  t.software = true;
+  t.subgroup_size = 8;
+  return t;
+}
+
+struct Matrix {
+  std::string_view value;
+  std::uint32_t m, n, k, subgroup;
+};
+constexpr Matrix kMatrices[] = {{"16081632", 16, 8, 16, 32},  {"16161632", 16, 16, 16, 32},
+                                {"16161664", 16, 16, 16, 64}, {"8161616", 8, 16, 16, 16},
+                                {"8161632", 8, 16, 16, 32},   {"8080808", 8, 8, 8, 8}};
+DeviceTraits matrices(const Matrix& m) {
+  DeviceTraits t = gpu();
+  t.subgroup_size = m.subgroup;
+  t.max_invocations = std::max(128u, 4 * m.subgroup);  // what conv_coopmat has at least
+  t.max_group_size[0] = t.max_invocations;
+  t.matrix_m = m.m;
+  t.matrix_n = m.n;
+  t.matrix_k = m.k;
+  t.matrix = m.value;
+  return t;
+}
+
+float value_of(const Data& d, std::uint32_t i) {
+  AnswerBuffer b;
+  b.kind = d.kind;
+  b.seed = d.seed;
+  return b.value(i);
+}
+
+oracle::Tensor tight(const Data& d, const Dims& dims) {
+  oracle::Tensor t;
+  t.dims = dims;
+  for (std::uint64_t p = 0; p < dims.pixels(); ++p) {
+    for (std::uint32_t c = 0; c < dims.c; ++c) {
+      t.v.push_back(double{value_of(d, static_cast<std::uint32_t>(p * dims.c4() * 4 + c))});
+    }
+  }
+  return t;
+}
+
+// What has to come out: as it is stored, NaN where anything will do.
+struct Result {
+  AnswerKind kind = AnswerKind::kTensor;
+  std::vector<double> values;
+  double mag = 0;  // the largest of what rounding is relative to
+};
+
+Result stored(const oracle::Tensor& t, bool padding_is_zero) {
+  Result r;
+  const std::uint32_t lanes = t.dims.c4() * 4;
+  for (std::uint64_t p = 0; p < t.dims.pixels(); ++p) {
+    for (std::uint32_t c = 0; c < lanes; ++c) {
+      const bool real = c < t.dims.c;
+      r.values.push_back(real              ? t.v[p * t.dims.c + c]
+                         : padding_is_zero ? 0
+                                           : std::numeric_limits<double>::quiet_NaN());
+      if (real) r.mag = std::max(r.mag, t.mag[p * t.dims.c + c]);
+    }
+  }
+  return r;
+}
+
+Result result_of(const Case& c) {
+  std::vector<oracle::Tensor> inputs;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    inputs.push_back(tight(c.inputs[i], c.dims[i]));
+  }
+  std::vector<std::vector<double>> consts;
+  for (const Data& d : c.consts) {
+    auto& values = consts.emplace_back();
+    for (std::uint32_t i = 0; i < d.count; ++i) values.push_back(double{value_of(d, i)});
+  }
+  const bool softmax = c.node.op == Op::kSoftmax;
+  oracle::Tensor t = oracle::run(c.node, inputs, consts, c.output);
+  Result r = stored(t, softmax);
+  if (softmax && c.subnormal) {
+    // The shares that are subnormals; beside the others they would not be seen.
+    r.mag = 0;
+    for (double& v : r.values) {
+      if (v > 0x1p-14) v = std::numeric_limits<double>::quiet_NaN();
+      if (v > 0) r.mag = std::max(r.mag, v * (1 - std::log(v)));
+    }
+  }
+  return r;
+}
+
+class Writer {
+ public:
+  std::string text =
+      "# Made by spirkiln-answers: what the kernels of the OCR table have to compute.\n";
+
+  // One dispatch of a case: `bind` says what is at each reference of it.
+  template <typename Bind>
+  void add(const Dispatch& d, std::uint32_t subgroup, const Case& c, const Result& r, Bind bind) {
+    text += fmt::format("\n[[answer]]\nkernel = \"{}\"\n", d.kernel);
+    if (!d.axes.empty()) {
+      text += "axes = {";
+      for (const AxisChoice& a : d.axes) text += fmt::format(" {} = \"{}\",", a.axis, a.value);
+      text.back() = ' ';
+      text += "}\n";
+    }
+    if (c.subnormal) text += "subnormal = true\n";
+    if (subgroup != 0) text += fmt::format("subgroup = {}\n", subgroup);
+    if (d.local_size[0] != 0)
+      text += fmt::format("local_size = [{}]\n", fmt::join(d.local_size, ", "));
+    text += fmt::format("groups = [{}]\n", fmt::join(d.groups, ", "));
+    if (!d.specs.empty()) {
+      text += "constants = {";
+      for (const SpecChoice& s : d.specs) text += fmt::format(" {} = {},", s.name, s.bits);
+      text.back() = ' ';
+      text += "}\n";
+    }
+    text += "push = [";
+    for (std::uint32_t i = 0; i < d.push_words; ++i) {
+      // Floats as their bits: a dispatch does not say which they are.
+      const std::uint32_t v = d.push[i];
+      text += (i == 0 ? "" : ", ") + (v < 65536 ? fmt::format("{}", v) : fmt::format("{:#x}", v));
+    }
+    text += "]\nbuffers = [\n";
+    std::uint32_t result = 0;
+    for (std::uint32_t b = 0; b < d.buffers.size(); ++b) {
+      const Data* data = bind(d.buffers[b]);
+      if (data == nullptr) {
+        result = b;
+      } else {
+        add_buffer(b, *data);
+      }
+    }
+    text += "]\n";
+    add_result(result, c, r);
+  }
+
+ private:
+  void add_buffer(std::uint32_t binding, const Data& d) {
+    static constexpr const char* kKinds[] = {"tensor", "float", "bytes"};
+    const AnswerSeed &s = d.seed, usual;
+    text += fmt::format("  {{ binding = {}, kind = \"{}\", count = {}, seed = {}", binding,
+                        kKinds[static_cast<int>(d.kind)], d.count, s.seed);
+    const auto number = [&](const char* name, auto value, auto otherwise) {
+      if (value != otherwise) text += fmt::format(", {} = {}", name, value);
+    };
+    number("steps", s.steps, usual.steps);
+    number("row", s.row, usual.row);
+    number("used", s.used, s.row);
+    number("rows", s.rows, usual.rows);
+    number("used_rows", s.used_rows, usual.used_rows);
+    number("centre", s.centre, usual.centre);
+    number("range", s.range, usual.range);
+    number("rest", s.rest, usual.rest);
+    text += " },\n";
+  }
+
+  void add_result(std::uint32_t binding, const Case& c, const Result& r) {
+    text += fmt::format("[answer.result]\nbinding = {}\n", binding);
+    if (r.kind == AnswerKind::kFloat) text += "kind = \"float\"\n";
+    if (c.step > 0) text += fmt::format("step = {}\n", c.step);
+    // README.md of test/device says why these factors.
+    const double half = 0x1p-10 * r.mag + 0x1p-24 + c.extra;
+    text += fmt::format("tolerance = {{ {}fp16 = {:.6g}, fp16a = {:.6g} }}\n",
+                        c.subnormal ? "" : fmt::format("fp32 = {:.6g}, ", 0x1p-21 * r.mag), half,
+                        half + 3 * 0x1p-10 * r.mag);
+    if (c.subnormal) {
+      double most = r.mag;
+      for (const double v : r.values) most = std::isnan(v) ? most : std::max(most, std::abs(v));
+      text += fmt::format("bound = {:.6g}\n", most + 0x1p-24);
+    }
+    text += "values = [";
+    for (std::size_t i = 0; i < r.values.size(); ++i) {
+      const double v = r.values[i];
+      if (i % 8 == 0) text += "\n ";
+      text += std::isnan(v) ? " nan," : fmt::format(" {:.6g},", v + 0.0);
+    }
+    text += "\n]\n";
+  }
+};
+
+[[noreturn]] void die(const std::string& what) {
+  std::fprintf(stderr, "spirkiln-answers: error: %s\n", what.c_str());
+  std::exit(1);
+}
+
+Lowered lower(const Case& c, const DeviceTraits& traits) {
+  auto lowered = lower_node({c.node, c.dims, c.output, traits});
+  if (!lowered) die(lowered.error().message);
+  return *std::move(lowered);
+}
+
+// A node that is one dispatch of `kernel`.
+void add_node(Writer* out, std::string_view kernel, const Case& c, const DeviceTraits& traits,
+              std::uint32_t subgroup = 0, const std::vector<AxisChoice>& axes = {}) {
+  Dispatch d = lower(c, traits).dispatches.back();
+  if (d.kernel != kernel) {
+    die(fmt::format("lowering chose {} where {} was expected", d.kernel, kernel));
+  }
+  for (const AxisChoice& a : axes) d.axes.push_back(a);
+  // Narrow, lowering would give each invocation one column, and no tile would be tried.
+  for (SpecChoice& s : d.specs) {
+    if (s.name == "tile_w") s.bits = 2;
+  }
+  // Of wide matrices one a subgroup, so that here, too, there are several workgroups.
+  for (SpecChoice& s : d.specs) {
+    if (s.name != "matrices_n" || s.bits != 2 || traits.matrix_n != 16) continue;
+    s.bits = 1;
+    d.groups[0] = (d.push[10] - 1) / (traits.matrix_n / 4) + 1;  // push[10]: vectors of columns
+  }
+  out->add(d, subgroup, c, result_of(c), [&](const BufferRef& ref) -> const Data* {
+    if (ref.kind == BufferKind::kInput) return &c.inputs.at(ref.index);
+    if (ref.kind == BufferKind::kConst) return &c.consts.at(ref.index);
+    return nullptr;
+  });
+}
+
+void add_matrix_products(Writer* out, Numbers numbers) {
+  const Case product = pointwise(numbers), conv = window(numbers), wide = wide_window(numbers),
+             deconv = transposed(numbers);
+  add_node(out, "gemm_nc", product, gpu());
+  add_node(out, "gemm_reg", product, plain_cpu());
+  add_node(out, "gemm_subgroup", product, subgroups_of_eight(), 8);
+  add_node(out, "conv_nc", conv, gpu());
+  add_node(out, "conv_direct", conv, plain_cpu());
+  add_node(out, "conv_subgroup", conv, subgroups_of_eight(), 8);
+  add_node(out, "deconv_nc", deconv, gpu());
+  add_node(out, "deconv", deconv, plain_cpu());
+  add_node(out, "deconv_subgroup", deconv, subgroups_of_eight(), 8);
+  for (const Matrix& m : kMatrices) {
+    add_node(out, "gemm_coopmat", product, matrices(m), m.subgroup);
+    add_node(out, "window_coopmat", conv, matrices(m), m.subgroup);
+    add_node(out, "conv_coopmat", wide, matrices(m), m.subgroup);
+    add_node(out, "deconv_coopmat", deconv, matrices(m), m.subgroup);
+  }
+}
+
+// Both phases of the mean, each by itself: what lies between them is floats.
+void add_mean(Writer* out, Numbers numbers) {
+  const Case first = mean(numbers, {2, 13, 17, 6});
+  Dispatch part = lower(first, small_groups()).dispatches.front();
+  const std::uint32_t hw = part.push[0], piece = part.push[3], pieces = part.push[4];
+  const oracle::Tensor x = tight(first.inputs[0], first.dims[0]);
+  Result sums{AnswerKind::kFloat, {}, 0};
+  for (std::uint32_t n = 0; n < x.dims.n; ++n) {
+    for (std::uint32_t k = 0; k < pieces; ++k) {
+      for (std::uint32_t c = 0; c < x.dims.c4() * 4; ++c) {
+        double sum = 0, mag = 0;
+        for (std::uint32_t i = k * piece; i < std::min((k + 1) * piece, hw) && c < x.dims.c; ++i) {
+          const double v = x.v[(std::size_t{n} * hw + i) * x.dims.c + c];
+          sum += v;
+          mag += std::abs(v);
+        }
+        sums.values.push_back(c < x.dims.c ? sum : std::numeric_limits<double>::quiet_NaN());
+        sums.mag = std::max(sums.mag, mag);
+      }
+    }
+  }
+  Case exact = first;
+  exact.step = exact.subnormal ? 0x1p-24 : 0;
+  out->add(part, 0, exact, sums, [&](const BufferRef& ref) -> const Data* {
+    return ref.kind == BufferKind::kInput ? &first.inputs[0] : nullptr;
+  });
+
+  // A mean of `pieces` sums is that of a picture of so many pixels.
+  Case second = mean(numbers, {3, 13, 17, 42});
+  Dispatch sum = lower(second, gpu()).dispatches.back();
+  const std::uint32_t count = sum.push[9];
+  const float factor = 1.0f / static_cast<float>(count);
+  std::memcpy(&sum.push[10], &factor, sizeof factor);
+  Data partial = tensor({3, 1, count, 42}, 202, Numbers::kOrdinary);
+  partial.kind = AnswerKind::kFloat;
+  if (second.subnormal) partial.seed.range = 0x1p-12f;
+  second.dims[0] = {3, 1, count, 42};
+  second.inputs[0] = partial;
+  out->add(sum, 0, second, result_of(second), [&](const BufferRef& ref) -> const Data* {
+    if (ref.kind == BufferKind::kScratch) return &second.inputs[0];
+    return ref.kind == BufferKind::kInput ? &second.inputs[1] : nullptr;
+  });
+}
+
+void add_picture(Writer* out, Numbers numbers) {
+  Case c;
+  c.subnormal = numbers == Numbers::kSubnormal;
+  c.output = {2, 5, 7, 3};
+  // Below the colours' 8 bits every multiple of 2^-24 is a subnormal.
+  const float scale[4] = {0.0171f, 0.0175f, 0.0174f, 5}, shift[4] = {-2.1f, -2.0f, -1.8f, 7};
+  const float small[4] = {0x1p-24f, 0x1p-23f, 0x1p-24f, 5}, none[4] = {0, 0, 0, 7};
+  const float* a = c.subnormal ? small : scale;
+  const float* b = c.subnormal ? none : shift;
+  if (c.subnormal) c.step = 0x1p-24;
+  auto lowered = lower_input(c.output, a, b, small_groups());
+  if (!lowered) die(lowered.error().message);
+  // Colours and validity 255; in the last three pixels of eight all four are 0.
+  Data bytes{AnswerKind::kBytes, static_cast<std::uint32_t>(c.output.pixels() * 4), {}};
+  bytes.seed.seed = 250;
+  bytes.seed.rows = 8;
+  bytes.seed.used_rows = 5;
+  Result r;
+  for (std::uint32_t i = 0; i < bytes.count; ++i) {
+    const double validity = value_of(bytes, i / 4 * 4 + 3);
+    const std::uint32_t lane = i % 4;
+    const double v = value_of(bytes, i) * double{a[lane]};
+    r.values.push_back(validity != 0 && lane < 3 ? v + double{b[lane]} : 0);
+    if (lane < 3) r.mag = std::max(r.mag, std::abs(v) + std::abs(double{b[lane]}));
+  }
+  out->add(lowered->dispatches[0], 0, c, r, [&](const BufferRef& ref) -> const Data* {
+    return ref.kind == BufferKind::kBytesIn ? &bytes : nullptr;
+  });
+}
+
+void add_floats(Writer* out, Numbers numbers) {
+  Case c;
+  c.subnormal = numbers == Numbers::kSubnormal;
+  const Dims x{1, 5, 7, 6};
+  c.step = c.subnormal ? 0x1p-24 : 0x1p-10;
+  auto lowered = lower_output(x, small_groups());
+  if (!lowered) die(lowered.error().message);
+  const Data data = tensor(x, 260, numbers);
+  Result r{AnswerKind::kFloat, tight(data, x).v, 0};
+  for (const double v : r.values) r.mag = std::max(r.mag, std::abs(v));
+  out->add(lowered->dispatches[0], 0, c, r, [&](const BufferRef& ref) -> const Data* {
+    return ref.kind == BufferKind::kInput ? &data : nullptr;
+  });
+}
+
+// The best of a row's channels, and its share. Of subnormals that count as 0, the first is the
+// best.
+void add_best(Writer* out, Numbers numbers) {
+  Case c;
+  c.subnormal = numbers == Numbers::kSubnormal;
+  const Dims x{1, 1, 5, 37};
+  auto lowered = lower_best(x, true, gpu());
+  if (!lowered) die(lowered.error().message);
+  Data data = tensor(x, 270, numbers);
+  data.seed.range = c.subnormal ? 0x1p-14f : 4;
+  if (c.subnormal) data.seed.steps = 1024;
+  const oracle::Tensor t = tight(data, x);
+  Result r{AnswerKind::kFloat, {}, 0};
+  for (std::uint32_t p = 0; p < x.w; ++p) {
+    const auto row = t.v.begin() + p * x.c;
+    const auto best = std::max_element(row, row + x.c);
+    if (std::count(row, row + x.c, *best) != 1) die("two channels are the best; take another seed");
+    double sum = 0;
+    for (auto v = row; v != row + x.c; ++v) sum += std::exp(*v - *best);
+    r.values.push_back(static_cast<double>(best - row));
+    r.values.push_back(1 / sum);
+    r.mag = std::max(r.mag, (1 + 2 * double{data.seed.range}) / sum);
+  }
+  out->add(lowered->dispatches[0], 0, c, r, [&](const BufferRef& ref) -> const Data* {
+    return ref.kind == BufferKind::kInput ? &data : nullptr;
+  });
+}
+
+std::string all_answers() {
+  Writer out;
+  for (const Numbers numbers : {Numbers::kOrdinary, Numbers::kSubnormal}) {
+    add_matrix_products(&out, numbers);
+    add_node(&out, "depthwise", depthwise(numbers), plain_cpu());
+    add_node(&out, "depthwise_line", depthwise(numbers), small_groups());
+    add_node(&out, "affine", affine(numbers), small_groups());
+    add_node(&out, "binary", binary(numbers), small_groups());
+    add_node(&out, "resize", resize(numbers), small_groups());
+    add_node(&out, "concat", concat(numbers, {5, 3, 7, 1}), small_groups());
+    add_node(&out, "concat", concat(numbers, {1, 2, 3, 4, 5, 1, 2, 3}), small_groups(), 0,
+             {{"INPUTS", "8"}});
+    add_node(&out, "pool_max", pool(numbers, Op::kMaxPool), small_groups());
+    add_node(&out, "pool_avg", pool(numbers, Op::kAvgPool), small_groups());
+    add_mean(&out, numbers);
+    add_node(&out, "squeeze_excite", squeeze_excite(numbers), gpu());
+    add_node(&out, "layer_norm", layer_norm(numbers), gpu());
+    add_node(&out, "softmax", softmax(numbers), gpu());
+    add_node(&out, "attention", attention(numbers), gpu());
+    add_picture(&out, numbers);
+    add_floats(&out, numbers);
+    add_best(&out, numbers);
+  }
+  return out.text;
+}
+
+}  // namespace
+}  // namespace spirkiln::answers
+
+int main(int argc, char** argv) {
+  using namespace spirkiln;
+  if (argc != 3 || std::string_view(argv[1]) != "-o") {
+    std::fprintf(stderr, "usage: spirkiln-answers -o FILE\n");
+    return 2;
+  }
+  const auto written = tool::write_outputs({{argv[2], answers::all_answers()}});
+  if (!written.ok()) answers::die(written.error().message);
+  return 0;
+}
