@@ -41,7 +41,11 @@ std::pair<std::uint32_t, std::uint32_t> tile_of(std::uint32_t sector, std::uint3
 // The address of a texel where sectors are such tiles, one row of tiles after the other.
 std::uint64_t texel_address(const ImageShape& image, std::uint32_t sector, std::uint32_t x,
                             std::uint32_t y, std::uint32_t z) {
-  const auto [w, h] = tile_of(sector, image.texel_bytes);
+  auto [w, h] = tile_of(sector, image.texel_bytes);
+  if (image.height == 1) {  // a row has no second dimension
+    w *= h;
+    h = 1;
+  }
   const std::uint64_t tiles_x = (image.width + w - 1) / w;
   const std::uint64_t tiles_y = (image.height + h - 1) / h;
   const std::uint64_t tile = (std::uint64_t{z} * tiles_y + y / h) * tiles_x + x / w;

@@ -9,7 +9,6 @@
 #include <map>
 
 #include "bake_load.hpp"
-#include "cache.hpp"
 #include "cli_helpers.hpp"
 #include "graph_look.hpp"
 #include "profile.hpp"
@@ -208,7 +207,6 @@ int run(const Arguments& a) {
     request.variant = variant;
     request.glsl = *glsl;
     request.manifests = usual_manifests(*glsl);
-    request.cache = gen::default_cache_folder();
     return load_subject(request);
   };
   Lint lint(std::move(waivers));

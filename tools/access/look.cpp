@@ -18,13 +18,6 @@ namespace {
 
 Error refuse(std::string text) { return Error{ErrorCode::kInvalidArgument, std::move(text)}; }
 
-gen::Target target_of(std::uint32_t spirv_version) {
-  for (const gen::Target& t : gen::kTargets) {
-    if (t.spirv >= spirv_version) return t;
-  }
-  return gen::kTargets[std::size(gen::kTargets) - 1];
-}
-
 std::optional<std::uint32_t> bits_of(const std::string& text, bool is_float) {
   const char* end = text.data() + text.size();
   if (is_float) {

@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "bake_load.hpp"
-#include "cache.hpp"
 #include "cli_helpers.hpp"
 #include "look.hpp"
 #include "options.hpp"
@@ -130,7 +129,6 @@ Result<Report> look(const Arguments& a, const Shared& shared, const Device& devi
   }
   subject_request.local = request.local;
   subject_request.second = gen::second_folder(a.glslc);
-  subject_request.cache = gen::default_cache_folder();
   subject_request.message = say;
   const auto subject = load_subject(subject_request);
   if (!subject) return subject.error();
@@ -182,6 +180,7 @@ int run_cases(const Arguments& a) {
     if (line.empty() || line.front() == '#') continue;
     Arguments one;
     one.sample = 16;
+    one.cases = a.cases;
     CLI::App app;
     add_options(app, one);
     try {

@@ -8,10 +8,7 @@
 #include "module_editor.hpp"
 
 namespace spirkiln::access {
-namespace {
 
-// Lines that hold from one instruction to the next, over the ends of blocks too, as the optimiser
-// writes them, go with the instruction that they stand at. So each gets its own.
 Result<std::vector<std::uint32_t>> with_own_lines(const std::vector<std::uint32_t>& words) {
   const auto module = ParsedModule::parse(words);
   if (!module) return module.error();
@@ -33,8 +30,6 @@ Result<std::vector<std::uint32_t>> with_own_lines(const std::vector<std::uint32_
   }
   return editor.finish(entry);
 }
-
-}  // namespace
 
 Result<std::vector<std::uint32_t>> specialise(
     const std::vector<std::uint32_t>& words,

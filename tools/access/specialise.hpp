@@ -10,6 +10,10 @@
 
 namespace spirkiln::access {
 
+// Lines that hold from one instruction to the next, as the front end and the optimiser write them,
+// go with the instruction that they stand at. So each gets its own.
+Result<std::vector<std::uint32_t>> with_own_lines(const std::vector<std::uint32_t>& words);
+
 // The constants become plain ones, and code that they rule out goes; lines stay. Errors:
 // kUnsupported for what SPIRV-Tools' optimiser cannot take.
 Result<std::vector<std::uint32_t>> specialise(

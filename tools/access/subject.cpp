@@ -5,11 +5,13 @@
 
 #include <fstream>
 
-#include "cache.hpp"
-#include "compile_phase.hpp"
+#include "bake_load.hpp"
 #include "files.hpp"
+#include "forms.hpp"
 #include "parsed_module.hpp"
 #include "source_compiler.hpp"
+#include "specialise.hpp"
+#include "spirv_tools.hpp"
 #include "table/nearest_name.hpp"
 
 namespace spirkiln::access {
@@ -88,35 +90,56 @@ Status describe(Subject* subject) {
   return Ok{};
 }
 
-Result<Subject> from_file(const SubjectRequest& request) {
-  gen::SourceStore sources;
-  auto source = sources.load(request.kernel);
-  if (!source.ok()) return source.error();
-  gen::SourceRequest compile;
-  compile.source = *source;
-  compile.form = request.variant.empty() ? "fp32" : request.variant;
-  compile.defines = request.defines;
-  compile.local_size = request.local;
-  compile.optimise = gen::Optimise::kPerformance;
-  compile.symbols = gen::Symbols::kLines;
-  compile.glsl = request.glsl;
-  compile.second = request.second;
-  gen::SourceOutcome outcome = gen::compile_source(compile, sources);
+// As a bake compiles it, but lines are made each instruction's own before the optimiser moves and
+// inlines: behind an inlined call it would leave them out.
+Result<Subject> compile(gen::SourceRequest request, gen::Optimise policy, std::string name,
+                        const MessageCallback& message, gen::SourceStore& sources) {
+  request.optimise = gen::Optimise::kNone;
+  request.symbols = gen::Symbols::kLines;
+  gen::SourceOutcome outcome = gen::compile_source(request, sources);
   std::string errors;
   for (const gen::Diagnostic& d : outcome.diagnostics) {
-    if (d.severity == Severity::kError)
+    if (d.severity == Severity::kError) {
       errors += (errors.empty() ? "" : "\n") + gen::to_string(d);
-    else if (request.message)
-      request.message(d.severity, gen::to_string(d));
+    } else if (message) {
+      message(d.severity, gen::to_string(d));
+    }
   }
   if (!outcome.ok) return Error{ErrorCode::kInvalidArgument, errors};
+  auto lined = with_own_lines(outcome.words);
+  if (!lined) return std::move(lined).error();
+  auto optimised = gen::optimise(*lined, policy, target_of(outcome.words[1]));
+  if (!optimised.ok()) return optimised.error();
   Subject subject;
-  subject.name = fs::path(request.kernel).stem().string() + " " + compile.form;
-  subject.words = std::move(outcome.words);
+  subject.name = std::move(name);
+  subject.words = std::move(optimised).value();
   auto reflection = gen::reflect(subject.words);
   if (!reflection.ok()) return reflection.error();
   subject.reflection = std::move(reflection).value();
   return subject;
+}
+
+Result<Subject> from_file(const SubjectRequest& request) {
+  gen::SourceStore sources;
+  auto source = sources.load(request.kernel);
+  if (!source.ok()) return source.error();
+  gen::SourceRequest compiled;
+  compiled.source = *source;
+  compiled.form = request.variant.empty() ? "fp32" : request.variant;
+  compiled.defines = request.defines;
+  compiled.local_size = request.local;
+  compiled.glsl = request.glsl;
+  compiled.second = request.second;
+  const std::string name = fs::path(request.kernel).stem().string() + " " + compiled.form;
+  return compile(std::move(compiled), gen::Optimise::kPerformance, name, request.message, sources);
+}
+
+// The whole name of a variant that is named as the command line does.
+std::string variant_name(const std::string& kernel, const std::string& variant) {
+  if (variant.empty() || variant == "fp32") return kernel;
+  if (variant == kernel || variant.starts_with(kernel + "_")) return variant;
+  if (variant.starts_with("fp32_")) return kernel + variant.substr(4);
+  return kernel + "_" + variant;
 }
 
 Result<Subject> from_manifests(const SubjectRequest& request) {
@@ -134,57 +157,72 @@ Result<Subject> from_manifests(const SubjectRequest& request) {
       }
     }
   }
+  if (names.empty()) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("no manifest that could have a kernel '{}' was found; name one with "
+                             "--manifest, or a file that ends in .comp",
+                             gen::shown(request.kernel))};
+  }
   if (input.empty()) {
     return Error{ErrorCode::kInvalidArgument,
                  fmt::format("no kernel '{}' in the manifests; the nearest is '{}'. A file of a "
                              "kernel ends in .comp; --manifest names other manifests",
                              gen::shown(request.kernel), nearest_name(request.kernel, names))};
   }
+  auto manifests = gen::load_manifests({input}, sources);
+  if (!manifests.ok()) return manifests.error();
+  for (gen::Manifest& manifest : *manifests) {
+    std::erase_if(manifest.kernels, [&](const auto& k) { return k.name != request.kernel; });
+  }
   gen::SourceOptions options;
-  options.inputs = {input};
-  options.kernel = request.kernel;
-  options.debug = true;
-  options.cache = request.cache;
-  options.second = request.second;
   options.glsl = request.glsl;
-  options.jobs = 1;
-  const bool whole =
-      request.variant == request.kernel || request.variant.starts_with(request.kernel + "_");
-  const bool plain = request.variant.empty() || request.variant == "fp32";
-  options.variant = whole   ? request.variant
-                    : plain ? request.kernel
-                            : request.kernel + "_" + request.variant;
-  if (!whole && request.variant.starts_with("fp32_")) {
-    options.variant = request.kernel + request.variant.substr(4);
+  auto kernels = gen::load_kernels(options, *manifests, sources);
+  if (!kernels.ok()) return kernels.error();
+  const gen::BakeKernel& kernel = kernels->front();
+  const std::string name = variant_name(request.kernel, request.variant);
+  std::vector<std::string> variants;
+  const gen::Variant* variant = nullptr;
+  for (const gen::Variant& v : kernel.expansion.variants) {
+    variants.push_back(v.name);
+    if (v.name == name) variant = &v;
   }
-  const gen::Cache cache(options.cache);
-  std::string messages;
-  const auto keep = [&](Severity severity, std::string_view text) {
-    if (severity == Severity::kError)
-      messages += std::string(text) + "\n";
-    else if (request.message)
-      request.message(severity, text);
-  };
-  auto compiled = gen::compile_kernels(options, cache, sources, keep);
-  if (!compiled.ok()) {
-    return Error{compiled.error().code, messages + compiled.error().message};
+  if (variant == nullptr) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("no variant '{}'; the nearest is '{}'", gen::shown(name),
+                             nearest_name(name, variants))};
   }
-  const gen::BakeJob& job = compiled->jobs.front();
-  if (job.blob == nullptr) {
-    return Error{ErrorCode::kUnsupported,
-                 fmt::format("'{}' {}", options.variant,
-                             job.left_out.empty() ? "was not compiled" : job.left_out)};
+  gen::SourceRequest compiled;
+  compiled.source = kernel.source;
+  compiled.profile = kernel.manifest->profile;
+  compiled.form = variant->form;
+  compiled.target = kernel.manifest->target;
+  compiled.strict = kernel.manifest->strict;
+  compiled.second = request.second;
+  compiled.glsl = kernel.include_folders.back();  // the last one is the folder with the dialect
+  compiled.include_folders.assign(kernel.include_folders.begin(), kernel.include_folders.end() - 1);
+  const auto form = gen::find_form(compiled.profile, compiled.form);
+  const std::size_t own = form ? form->macros.size() : 0;
+  for (std::size_t i = own; i < variant->macros.size(); ++i) {
+    const auto& [macro, value] = variant->macros[i];
+    if (macro == gen::kAccMacro) {
+      compiled.acc_afp = true;
+    } else {
+      compiled.defines.emplace_back(macro, value);
+    }
   }
-  Subject subject;
-  subject.name = options.variant;
-  subject.words = job.blob->words;
-  subject.reflection = job.blob->reflection;
-  return subject;
+  return compile(std::move(compiled), kernel.manifest->optimise, name, request.message, sources);
 }
 
 }  // namespace
 
 std::span<const Texel> texels() { return kTexels; }
+
+gen::Target target_of(std::uint32_t spirv_version) {
+  for (const gen::Target& t : gen::kTargets) {
+    if (t.spirv >= spirv_version) return t;
+  }
+  return gen::kTargets[std::size(gen::kTargets) - 1];
+}
 
 std::vector<fs::path> usual_manifests(const fs::path& glsl) {
   std::vector<fs::path> found;

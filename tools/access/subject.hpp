@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "glslang_front.hpp"
 #include "reflect.hpp"
 #include "run_kernel.hpp"
 #include "spirkiln/result.hpp"
@@ -24,7 +25,6 @@ struct SubjectRequest {
   std::optional<std::array<unsigned, 3>> local;  // of a file without a local size of its own
   std::filesystem::path glsl;
   std::optional<std::filesystem::path> second;  // folder of a second compiler
-  std::optional<std::filesystem::path> cache;
   MessageCallback message;
 };
 
@@ -54,6 +54,9 @@ struct Subject {
 // The manifests that a kernel is looked for in where none is named: variants/kernels and
 // glsl/examples beside the dialect's folder.
 std::vector<std::filesystem::path> usual_manifests(const std::filesystem::path& glsl);
+
+// What a module of this version of SPIR-V was made for.
+gen::Target target_of(std::uint32_t spirv_version);
 
 // Errors name the nearest kernel or variant.
 Result<Subject> load_subject(const SubjectRequest& request);
