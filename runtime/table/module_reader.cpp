@@ -56,6 +56,11 @@ enum Op : std::uint16_t {
   kOpIMul = 132,
   kOpUDiv = 134,
   kOpUMod = 137,
+  kOpShiftRightLogical = 194,
+  kOpShiftLeftLogical = 196,
+  kOpBitwiseOr = 197,
+  kOpBitwiseXor = 198,
+  kOpBitwiseAnd = 199,
   kOpExecutionModeId = 331,
 };
 enum Decoration : std::uint32_t {
@@ -440,6 +445,16 @@ class Reader {
         return *b != 0 ? std::optional(*a / *b) : std::nullopt;
       case kOpUMod:
         return *b != 0 ? std::optional(*a % *b) : std::nullopt;
+      case kOpShiftRightLogical:
+        return *b < 32 ? *a >> *b : 0;
+      case kOpShiftLeftLogical:
+        return *b < 32 ? *a << *b : 0;
+      case kOpBitwiseOr:
+        return *a | *b;
+      case kOpBitwiseXor:
+        return *a ^ *b;
+      case kOpBitwiseAnd:
+        return *a & *b;
       default:
         return std::nullopt;
     }

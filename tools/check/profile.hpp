@@ -16,6 +16,7 @@ struct MemoryTraits {
   std::uint32_t sector_bytes = 32;
   std::uint32_t line_bytes = 128;
   std::uint32_t shared_banks = 32;
+  bool operator==(const MemoryTraits&) const = default;
 };
 
 struct DeviceProfile {

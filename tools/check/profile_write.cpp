@@ -158,9 +158,31 @@ std::vector<ProfileTable> profile_tables(const DeviceCaps& caps) {
   return tables;
 }
 
+namespace {
+
+// No device says this of itself: it is written where somebody said it.
+void add_memory(const DeviceProfile& profile, std::vector<ProfileTable>* tables) {
+  const MemoryTraits& m = profile.memory;
+  ProfileTable table{"memory",
+                     false,
+                     {{"sectorBytes", fmt::to_string(m.sector_bytes)},
+                      {"lineBytes", fmt::to_string(m.line_bytes)},
+                      {"sharedBanks", fmt::to_string(m.shared_banks)}}};
+  const bool assumed =
+      std::any_of(profile.assumed.begin(), profile.assumed.end(), [&](const std::string& name) {
+        return std::any_of(table.entries.begin(), table.entries.end(),
+                           [&](const auto& entry) { return entry.first == name; });
+      });
+  if (assumed || m != MemoryTraits{}) tables->push_back(std::move(table));
+}
+
+}  // namespace
+
 std::string write_profile(const DeviceProfile& profile) {
   std::string text = "# SPDX-License-Identifier: Apache-2.0\n";
-  for (const ProfileTable& table : profile_tables(profile.caps)) {
+  std::vector<ProfileTable> tables = profile_tables(profile.caps);
+  add_memory(profile, &tables);
+  for (const ProfileTable& table : tables) {
     if (table.repeated) {
       text += fmt::format("\n[[{}]]\n", table.name);
     } else if (!table.name.empty()) {

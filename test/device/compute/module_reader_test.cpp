@@ -74,13 +74,20 @@ TEST_CASE("sizes follow the constants that are given", "[reader]") {
 layout(local_size_x_id = 1) in;
 layout(constant_id = 2) const uint rows = 3;
 shared float t[rows * 5 + 1];
+shared float u[(rows | 1) * 4 + (rows << 1) + ((rows ^ 1) & 6) + (rows >> 1)];
 layout(binding = 0) buffer A { float a[]; };
-void main() { t[gl_LocalInvocationID.x] = 1.0; barrier(); a[0] = t[0]; }
+void main() {
+  t[gl_LocalInvocationID.x] = 1.0;
+  u[gl_LocalInvocationID.x] = 2.0;
+  barrier();
+  a[0] = t[0] + u[1];
+}
 )",
                              fp32());
-  CHECK(must(read_module(words)).shared_bytes == 64u);
+  // 16 floats and 12 + 6 + 2 + 1; then 51, the next multiple of 4 being 52, and 44 + 20 + 2 + 5.
+  CHECK(must(read_module(words)).shared_bytes == 4u * (16 + 21));
   const ModuleValue rows{2, 10};
-  CHECK(must(read_module(words, {&rows, 1})).shared_bytes == 204u);
+  CHECK(must(read_module(words, {&rows, 1})).shared_bytes == 4u * (52 + 71));
 }
 
 TEST_CASE("damaged modules are read or refused, and nothing else", "[reader]") {

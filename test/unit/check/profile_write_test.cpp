@@ -24,10 +24,11 @@ void check_same(const DeviceProfile& profile) {
   CHECK(again.source == profile.source);
   CHECK(again.assumed == profile.assumed);
   CHECK(again.caps == profile.caps);
+  CHECK(again.memory == profile.memory);
 }
 
 DeviceProfile made_up() {
-  DeviceProfile profile{"p.toml", {"made up"}, {}, {}};
+  DeviceProfile profile{"p.toml", {"made up"}, {}, {}, {}};
   profile.caps.name = "d";
   return profile;
 }
@@ -83,6 +84,10 @@ TEST_CASE("a profile is written with all that a device may have") {
   SECTION("a driver and an independence that are newer than this program") {
     c.driver_id = 4711;
     c.rounding_independence = static_cast<FloatIndependence>(9);
+    check_same(profile);
+  }
+  SECTION("memory that moves otherwise than most") {
+    profile.memory = {64, 256, 16};
     check_same(profile);
   }
   SECTION("a buffer without bound") {
