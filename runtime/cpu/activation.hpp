@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "graph/epilogue.hpp"
 #include "spirkiln/model_format.hpp"
 
 namespace spirkiln::cpu {
@@ -52,10 +53,5 @@ inline float erf_of(float x) {
 // three may be the same array.
 void finish(const model::Epilogue& e, bool residual_before, const float* v, const float* r,
             float* y, std::size_t n);
-
-// True where `finish` would change nothing.
-inline bool is_identity(const model::Epilogue& e) {
-  return e.act == model::Activation::kNone && e.post_scale == 1.0f && e.post_bias == 0.0f;
-}
 
 }  // namespace spirkiln::cpu

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "graph/epilogue.hpp"
+
 namespace spirkiln {
 namespace {
 
@@ -114,9 +116,7 @@ class Planner {
     }
     for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
       const model::Node& n = model_.nodes[i];
-      const model::Epilogue& e = n.epilogue;
-      const bool plain = n.op == model::Op::kSoftmax && n.flags == 0 &&
-                         e.act == model::Activation::kNone && e.post_scale == 1 && e.post_bias == 0;
+      const bool plain = n.op == model::Op::kSoftmax && n.flags == 0 && is_identity(n.epilogue);
       found[i] =
           plain && !read[n.output] &&
           std::find(model_.outputs.begin(), model_.outputs.end(), n.output) != model_.outputs.end();

@@ -2,6 +2,7 @@
 // Pooling, the global mean and the squeeze-and-excite gate.
 #include <algorithm>
 
+#include "graph/epilogue.hpp"
 #include "graph/lower/common.hpp"
 #include "graph/lower/tuning.hpp"
 
@@ -193,10 +194,8 @@ Result<Lowered> gate_of_mean(const LowerRequest& mean, const LowerRequest& gate)
   if (Status s = check_node(mean, 1); !s) return s.error();
   if (Status s = check_node(gate, 1); !s) return s.error();
   if (Status s = check_gate(gate); !s) return s.error();
-  const model::Epilogue& e = mean.node.epilogue;
   const Dims& x = mean.inputs[0];
-  const bool plain = mean.node.flags == 0 && e.act == model::Activation::kNone &&
-                     e.post_scale == 1 && e.post_bias == 0;
+  const bool plain = mean.node.flags == 0 && is_identity(mean.node.epilogue);
   // A CPU driver would run a picture's workgroup on one core.
   if (!plain || gate.traits.software || !fits_one_group(gate) ||
       !(mean.output == Dims{x.n, 1, 1, x.c}) || !(gate.inputs[0] == mean.output)) {

@@ -2,7 +2,6 @@
 // Every Vulkan call behind the making of a device fails once, while kernels are made and run: an
 // error with the call and the code, nothing left behind, and the same handle works at the next
 // call.
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -14,22 +13,12 @@
 #include "compute_table.hpp"
 #include "loader/vulkan.hpp"
 #include "spirkiln/compute.hpp"
-#include "support/vulkan_faults.hpp"
+#include "support/use_faults.hpp"
 
 using namespace spirkiln;
 using namespace spirkiln::test;
 
 namespace {
-
-VulkanFaults& faults() {
-  static VulkanFaults* all = [] {
-    const char* name = std::getenv("SPIRKILN_VULKAN_LIBRARY");
-    void* library = name != nullptr ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : nullptr;
-    if (library == nullptr) FAIL("SPIRKILN_VULKAN_LIBRARY is not libvulkan-faults");
-    return reinterpret_cast<VulkanFaultsEntry>(dlsym(library, "vulkan_faults"))();
-  }();
-  return *all;
-}
 
 constexpr std::uint32_t kSide = 4;
 constexpr std::size_t kLanes = kSide * kSide * 4;

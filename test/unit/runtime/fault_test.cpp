@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every Vulkan call of a small graph fails once: an error with the call and the code, nothing left
 // behind, and the next call works.
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -15,23 +14,13 @@
 #include "loader/device.hpp"
 #include "spirkiln/spirkiln.hpp"
 #include "support/pack_builder.hpp"
-#include "support/vulkan_faults.hpp"
+#include "support/use_faults.hpp"
 
 using namespace spirkiln;
 using namespace spirkiln::test;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-
-VulkanFaults& faults() {
-  static VulkanFaults* all = [] {
-    const char* name = std::getenv("SPIRKILN_VULKAN_LIBRARY");
-    void* library = name != nullptr ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : nullptr;
-    if (library == nullptr) FAIL("SPIRKILN_VULKAN_LIBRARY is not libvulkan-faults");
-    return reinterpret_cast<VulkanFaultsEntry>(dlsym(library, "vulkan_faults"))();
-  }();
-  return *all;
-}
 
 // A folder for the pipeline cache, so that no call depends on what ran before.
 struct CacheFolder {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels against their known answers: as the driver compiles them, and as one would that lies.
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,7 +20,7 @@
 #include "spirkiln/spirkiln.hpp"
 #include "support/lying_modules.hpp"
 #include "support/pack_builder.hpp"
-#include "support/vulkan_faults.hpp"
+#include "support/use_faults.hpp"
 #include "table/read_file.hpp"
 #include "table/select.hpp"
 
@@ -31,16 +30,6 @@ using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
 
 namespace {
-
-VulkanFaults& faults() {
-  static VulkanFaults* all = [] {
-    const char* name = std::getenv("SPIRKILN_VULKAN_LIBRARY");
-    void* library = name != nullptr ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : nullptr;
-    if (library == nullptr) FAIL("SPIRKILN_VULKAN_LIBRARY is not libvulkan-faults");
-    return reinterpret_cast<VulkanFaultsEntry>(dlsym(library, "vulkan_faults"))();
-  }();
-  return *all;
-}
 
 // Caches of this test's own, and a driver that is honest in the end.
 struct Clean {
