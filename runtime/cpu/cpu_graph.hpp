@@ -40,6 +40,10 @@ class CpuGraph final : public GraphBackend {
   Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings) override;
   Result<std::vector<TensorF32>> run_nodes(const Pictures& pictures, std::size_t first,
                                            std::size_t count) override;
+  Result<std::vector<StepTime>> profile(const Pictures&, std::uint32_t, std::uint32_t) override {
+    return Error{ErrorCode::kUnsupported,
+                 "the CPU backend times no dispatches; SPIRKILN_PROFILE=1 tells its steps' times"};
+  }
   std::string variant() const override { return "cpu"; }
   std::uint64_t bytes() const override;
 

@@ -25,6 +25,9 @@ class GraphBackend {
   // What Graph::run_nodes gives; `first` and `count` are within the model's nodes.
   virtual Result<std::vector<TensorF32>> run_nodes(const Pictures& pictures, std::size_t first,
                                                    std::size_t count) = 0;
+  // What Graph::profile gives.
+  virtual Result<std::vector<StepTime>> profile(const Pictures& pictures, std::uint32_t repeats,
+                                                std::uint32_t rounds) = 0;
   // What Graph::variant gives.
   virtual std::string variant() const = 0;
   // True once the device is gone for good: every further call is an error.

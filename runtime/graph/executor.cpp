@@ -209,11 +209,11 @@ Status Executor::record_commands(const Program& program, const std::vector<VkDes
   alloc.commandBufferCount = static_cast<std::uint32_t>(begins.size());
   r = f.vkAllocateCommandBuffers(device_->device, &alloc, recording->buffers_.data());
   if (r != VK_SUCCESS) return device_->error("vkAllocateCommandBuffers", r);
+  recording->repeats_ = profile;
   if (device_->timestamp_bits != 0) {
     VkQueryPoolCreateInfo queries{};
     queries.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
     queries.queryType = VK_QUERY_TYPE_TIMESTAMP;
-    recording->repeats_ = profile;
     // The start, what stands behind each step or, without profile, behind all of them, the end.
     recording->query_count_ =
         profile != 0 ? static_cast<std::uint32_t>(program.steps.size()) + 1 : 3;
@@ -349,7 +349,8 @@ Result<double> Executor::run(Recording& recording) {
   double ms = ms_since(begin);
   if (auto s = block(Home::kDownload).invalidate(); !s) return std::move(s).error();
   if (auto s = read_times(&recording, &ms); !s) return std::move(s).error();
-  if (recording.work_ >= measured_work_) {
+  // A step that was repeated took longer than its work says.
+  if (recording.repeats_ <= 1 && recording.work_ >= measured_work_) {
     measured_work_ = recording.work_;
     measured_ms_ = ms;
   }

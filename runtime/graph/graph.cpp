@@ -212,6 +212,22 @@ Result<std::vector<TensorF32>> Graph::run_nodes(const Pictures& pictures, std::s
   });
 }
 
+Result<std::vector<StepTime>> Graph::profile(const Pictures& pictures, std::uint32_t repeats,
+                                             std::uint32_t rounds) {
+  return guarded([&]() -> Result<std::vector<StepTime>> {
+    if (repeats < 1 || repeats > 1000 || rounds < 1 || rounds > 1000) {
+      return Error{ErrorCode::kInvalidArgument, "a profile of " + std::to_string(repeats) +
+                                                    " repeats in " + std::to_string(rounds) +
+                                                    " rounds; expected 1 to 1000 of both"};
+    }
+    if (auto s = check_pictures(pictures); !s) return std::move(s).error();
+    const std::lock_guard lock(state_->mutex);
+    auto backend = state_->backend_for({pictures.n, pictures.h, pictures.w}, nullptr);
+    if (!backend) return std::move(backend).error();
+    return (*backend)->profile(pictures, repeats, rounds);
+  });
+}
+
 std::string Graph::variant() const { return state_->first->variant(); }
 
 std::vector<std::uint32_t> Graph::output_channels() const {

@@ -243,6 +243,7 @@ Status ProgramBuilder::add_step(const Dispatch& dispatch, const std::vector<std:
   step.push_words = dispatch.push_words;
   step.groups = dispatch.groups;
   step.flops = dispatch.flops;
+  step.node = node;
   if (dispatch.push_words * 4 != blob.push_bytes) {
     return Error{ErrorCode::kInvalidArgument, at + ": " + std::to_string(dispatch.push_words * 4) +
                                                   " bytes of push constants, the kernel declares " +

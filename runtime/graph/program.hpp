@@ -50,6 +50,7 @@ struct Step {
   std::uint32_t push_words = 0;
   std::array<std::uint32_t, 3> groups{1, 1, 1};
   double flops = 0;  // for profiles only
+  std::string node;  // what it is a part of, for messages and profiles
   std::vector<Use> uses;
   bool barrier_before = false;
   // Images whose contents begin here, before the step: they leave the layout UNDEFINED.

@@ -12,6 +12,7 @@
 #include "graph/kernel_runner.hpp"
 #include "graph/lru.hpp"
 #include "graph/plan.hpp"
+#include "graph/step_times.hpp"
 #include "loader/environment.hpp"
 #include "proof/program_proof.hpp"
 #include "table/device_rules.hpp"
@@ -44,6 +45,8 @@ class VulkanGraph final : public GraphBackend {
   Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings) override;
   Result<std::vector<TensorF32>> run_nodes(const Pictures& pictures, std::size_t first,
                                            std::size_t count) override;
+  Result<std::vector<StepTime>> profile(const Pictures& pictures, std::uint32_t repeats,
+                                        std::uint32_t rounds) override;
   std::string variant() const override;
   std::uint64_t bytes() const override { return executor->bytes(); }
   bool lost() const override { return is_lost(device); }
@@ -58,7 +61,7 @@ class VulkanGraph final : public GraphBackend {
   std::unique_ptr<Executor> executor;
   LruCache<InputShape, Plan> plans{32};
   GraphOptions options;
-  std::uint32_t profile = 0;  // repeats of each step; 0: plain runs
+  std::uint32_t repeats = 0;  // of each step, for a profile; 0: plain runs
   bool forced_form = false;   // by the options or the environment
   bool proves = true;         // that kernels give their known answers, before they are used
   bool uploaded = false;      // the weights, as `weights` lays them out
@@ -177,7 +180,7 @@ Result<Plan*> VulkanGraph::plan_for(const InputShape& shape, RunTimings* timings
 Status VulkanGraph::record(Plan* plan) {
   plan->recording.reset();
   if (auto s = executor->reserve_for(plan->planned.program); !s) return s;
-  auto recording = executor->record(table, plan->planned.program, profile, plan->gpu_ms);
+  auto recording = executor->record(table, plan->planned.program, repeats, plan->gpu_ms);
   if (!recording) return std::move(recording).error();
   plan->recording = *std::move(recording);
   device.state()->pipelines->save();
@@ -187,20 +190,12 @@ Status VulkanGraph::record(Plan* plan) {
 // One message a step: what it ran and for how long.
 void VulkanGraph::report(const Plan& plan) const {
   if (!options.message) return;
-  const auto& times = plan.recording->step_ms();
-  const auto& steps = plan.planned.program.steps;
-  for (std::size_t i = 0; i < times.size() && i < steps.size(); ++i) {
-    const Step& s = steps[i];
-    std::string text = "profile " + std::to_string(times[i] * 1e3) + " us " +
-                       std::string(s.pipeline.kernel) + " groups " + std::to_string(s.groups[0]) +
-                       " " + std::to_string(s.groups[1]) + " " + std::to_string(s.groups[2]);
-    std::uint64_t bytes = 0;
-    for (const Use& use : s.uses) bytes += plan.planned.program.buffers[use.buffer].bytes;
-    text += " bytes " + std::to_string(bytes) + " flops " + std::to_string(s.flops);
-    for (const Use& use : s.uses) {
-      if (use.writes) text += " -> " + plan.planned.program.buffers[use.buffer].name;
-    }
-    options.message(Severity::kInfo, text);
+  const Program& program = plan.planned.program;
+  const auto& ms = plan.recording->step_ms();
+  if (ms.empty()) return;  // a device without timestamps
+  const auto times = step_times(table, program, ms);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    options.message(Severity::kInfo, profile_line(program, program.steps[i], times[i]));
   }
 }
 
@@ -242,7 +237,7 @@ Result<std::vector<TensorF32>> VulkanGraph::run(const Pictures& pictures, RunTim
   auto plan = plan_for({pictures.n, pictures.h, pictures.w}, timings);
   if (!plan) return std::move(plan).error();
   if (auto s = submit(*plan, pictures, timings); !s) return std::move(s).error();
-  if (profile) report(**plan);
+  if (repeats != 0) report(**plan);
   const auto begin = Clock::now();
   auto outputs = read_outputs((*plan)->planned);
   if (!outputs) return outputs;
@@ -269,6 +264,32 @@ Result<std::vector<TensorF32>> VulkanGraph::run_nodes(const Pictures& pictures, 
   plan.recording = *std::move(recording);
   if (auto s = submit(&plan, pictures, nullptr); !s) return std::move(s).error();
   return read_outputs(plan.planned);
+}
+
+// A recording of its own, beside the plan's.
+Result<std::vector<StepTime>> VulkanGraph::profile(const Pictures& pictures, std::uint32_t repeats,
+                                                   std::uint32_t rounds) {
+  auto plan = plan_for({pictures.n, pictures.h, pictures.w}, nullptr);
+  if (!plan) return std::move(plan).error();
+  // How long one run takes decides how the long one is cut.
+  if (auto s = submit(*plan, pictures, nullptr); !s) return std::move(s).error();
+  const Program& program = (*plan)->planned.program;
+  Plan repeated{(*plan)->planned, nullptr, 0};
+  auto recording = executor->record(table, program, repeats, (*plan)->gpu_ms * repeats);
+  if (!recording) return std::move(recording).error();
+  repeated.recording = *std::move(recording);
+  std::vector<double> least;
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    if (auto s = submit(&repeated, pictures, nullptr); !s) return std::move(s).error();
+    const auto& ms = repeated.recording->step_ms();
+    if (ms.empty()) {
+      return Error{ErrorCode::kUnsupported,
+                   device.info().name + " has no timestamps, so its steps cannot be timed"};
+    }
+    if (least.empty()) least = ms;
+    for (std::size_t i = 0; i < ms.size(); ++i) least[i] = std::min(least[i], ms[i]);
+  }
+  return step_times(table, program, least);
 }
 
 // The numbers again, some nodes at a time, up to the first that is none: all at once would take the
@@ -367,8 +388,8 @@ Result<std::unique_ptr<GraphBackend>> create_vulkan_graph(const Device& device, 
   if (const char* profile = environment("SPIRKILN_PROFILE")) {
     const std::string_view text = profile;
     const auto [end, wrong] =
-        std::from_chars(text.data(), text.data() + text.size(), state->profile);
-    if (wrong != std::errc() || end != text.data() + text.size() || state->profile > 1000) {
+        std::from_chars(text.data(), text.data() + text.size(), state->repeats);
+    if (wrong != std::errc() || end != text.data() + text.size() || state->repeats > 1000) {
       return Error{ErrorCode::kInvalidArgument,
                    "SPIRKILN_PROFILE is '" + std::string(text) +
                        "'; expected how often each step runs, 0 (no profile) to 1000"};

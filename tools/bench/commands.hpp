@@ -35,5 +35,7 @@ std::vector<std::uint8_t> seeded_picture(const PictureShape& shape, std::uint32_
 void add_cold(CLI::App& app, Command* chosen);
 void add_cmp(CLI::App& app, Command* chosen);
 void add_layers(CLI::App& app, Command* chosen);
+void add_peak(CLI::App& app, Command* chosen);
+void add_prof(CLI::App& app, Command* chosen);
 
 }  // namespace spirkiln::bench

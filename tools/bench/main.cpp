@@ -167,7 +167,9 @@ int run(int argc, char** argv) {
       "  spirkiln-bench cold det.spkm --shape 1x640x640 --no-cache\n"
       "  spirkiln-bench cmp det.spkm --shape 1x96x96 --variant fp16s\n"
       "  spirkiln-bench layers det.spkm --shape 1x96x96 --node 17 --out values.f32\n"
-      "  spirkiln-bench prove");
+      "  spirkiln-bench prove\n"
+      "  spirkiln-bench peak --json > peaks.json\n"
+      "  spirkiln-bench prof det.spkm --shape 1x640x960 --peak peaks.json --top 20");
   app.set_version_flag("--version", "spirkiln-bench " SPIRKILN_VERSION);
   app.require_subcommand(1);
   std::string device_text, shape, backend = "vulkan";
@@ -218,6 +220,8 @@ int run(int argc, char** argv) {
   add_cold(app, &chosen);
   add_cmp(app, &chosen);
   add_layers(app, &chosen);
+  add_peak(app, &chosen);
+  add_prof(app, &chosen);
   ProveArguments prove;
   CLI::App* of_proofs = app.add_subcommand(
       "prove", "every kernel that the device may run against its known answers, and the time");

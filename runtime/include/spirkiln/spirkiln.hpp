@@ -5,6 +5,7 @@
 // Threads: every function may be called from any thread; runs of one Graph are serialised inside.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -141,6 +142,18 @@ struct NodeInfo {
   std::string_view op;
 };
 
+// One dispatch of a graph at one input shape, timed alone.
+struct StepTime {
+  std::string node;  // the ONNX node that it is a part of; "input", "output ..." for the ends
+  std::string kernel, variant;  // "gemm_nc", "gemm_nc_fp16s"
+  std::array<std::uint32_t, 3> groups{};
+  // All bytes of the buffers that it reads and writes, each buffer once in each direction. A kernel
+  // that reads a part of one moves less; one that reads it twice past the caches moves more.
+  std::uint64_t bytes_read = 0, bytes_written = 0;
+  double flop = 0;  // additions and multiplications; 0 where it has next to none
+  double us = 0;  // the least of all rounds
+};
+
 class SPIRKILN_API Graph {
  public:
   static Result<Graph> create(const Device& device, const Model& model,
@@ -155,6 +168,12 @@ class SPIRKILN_API Graph {
   // another has no values. Errors: kInvalidArgument for nodes that are not there; as run.
   Result<std::vector<TensorF32>> run_nodes(const Pictures& pictures, std::size_t first,
                                            std::size_t count = 1);
+  // Each dispatch of a run, timed on the device: `repeats` of it in a row (1 to 1000), each between
+  // barriers, and of `rounds` (1 to 1000) such runs the least. Their sum is more than a run takes:
+  // there dispatches that do not depend on each other overlap. Errors: kInvalidArgument for numbers
+  // beyond these; kUnsupported on the CPU backend, and on a device without timestamps; as run.
+  Result<std::vector<StepTime>> profile(const Pictures& pictures, std::uint32_t repeats = 20,
+                                        std::uint32_t rounds = 5);
   // Makes all that a run of this shape needs (pipelines first of all) without running it, for
   // instance while pictures are still being decoded.
   Status prepare(std::uint32_t n, std::uint32_t h, std::uint32_t w);

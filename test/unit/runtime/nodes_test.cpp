@@ -176,3 +176,68 @@ TEST_CASE("the best class of a graph's outputs is that of all their values") {
     CHECK(bad.error().code == ErrorCode::kNotFinite);
   }
 }
+
+TEST_CASE("a profile has every dispatch, with its node, kernel, bytes and operations") {
+  const PackBuilder pack = dividing();
+  auto graph = graph_on("vulkan", pack);
+  const std::uint32_t h = 5, w = 9;
+  // A picture without a pixel of 0, so that nothing divides by it.
+  const std::vector<std::uint8_t> bytes(std::size_t{h} * w * 4, 255);
+  const auto times = graph.profile({1, h, w, bytes}, 2, 2);
+  if (!times && times.error().message.find("no timestamps") != std::string::npos) {
+    SKIP(times.error().message);
+  }
+  if (!times) FAIL(times.error().message);
+  // The picture's bytes in, four nodes, floats out.
+  REQUIRE(times->size() == 6);
+  CHECK(times->front().node == "input");
+  CHECK(times->front().kernel == "normalize");
+  CHECK_THAT(times->back().node, Catch::Matchers::StartsWith("output "));
+  CHECK(times->back().kernel == "unpack");
+  const std::string variant = graph.variant();
+  const std::uint64_t tensor = std::uint64_t{h} * w * (variant == "fp32" ? 16 : 8);
+  CHECK(times->front().bytes_written == tensor);
+  CHECK(times->back().bytes_read == tensor);
+  CHECK(times->back().bytes_written == std::uint64_t{h} * w * 3 * 4);  // three channels, tight
+  for (const StepTime& t : *times) {
+    INFO(t.node << " " << t.variant);
+    CHECK_THAT(t.variant, Catch::Matchers::StartsWith(t.kernel));
+    CHECK(t.bytes_read > 0);
+    CHECK(t.groups[0] * t.groups[1] * t.groups[2] > 0);
+    CHECK(std::isfinite(t.us));
+    CHECK(t.us >= 0);
+  }
+  // The second node reads the picture's tensor and the first node's result.
+  CHECK((*times)[2].kernel == "binary");
+  CHECK((*times)[2].bytes_read == 2 * tensor);
+  CHECK((*times)[2].bytes_written == tensor);
+}
+
+TEST_CASE("a profile refuses what makes no sense, and leaves the graph usable") {
+  const PackBuilder pack = mixed_graph();
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    auto graph = graph_on(backend, pack);
+    const auto bytes = noise(8 * 12);
+    const Pictures pictures{1, 8, 12, bytes};
+    const auto before = graph.run(pictures);
+    if (!before) FAIL(before.error().message);
+    for (const auto& [repeats, rounds] : {std::pair{0u, 1u}, {1u, 0u}, {1001u, 1u}, {1u, 1001u}}) {
+      const auto refused = graph.profile(pictures, repeats, rounds);
+      REQUIRE_FALSE(refused);
+      CHECK(refused.error().code == ErrorCode::kInvalidArgument);
+    }
+    const auto profile = graph.profile(pictures, 3, 1);
+    if (backend == "cpu") {
+      REQUIRE_FALSE(profile);
+      CHECK(profile.error().code == ErrorCode::kUnsupported);
+    }
+    // Steps that ran more than once leave nothing behind.
+    const auto after = graph.run(pictures);
+    if (!after) FAIL(after.error().message);
+    REQUIRE(after->size() == before->size());
+    for (std::size_t i = 0; i < after->size(); ++i) {
+      CHECK((*after)[i].values == (*before)[i].values);
+    }
+  }
+}
