@@ -168,6 +168,7 @@ int run(int argc, char** argv) {
       "  spirkiln-bench cmp det.spkm --shape 1x96x96 --variant fp16s\n"
       "  spirkiln-bench layers det.spkm --shape 1x96x96 --node 17 --out values.f32\n"
       "  spirkiln-bench prove\n"
+      "  spirkiln-bench gemm 960 240 240\n"
       "  spirkiln-bench peak --json > peaks.json\n"
       "  spirkiln-bench prof det.spkm --shape 1x640x960 --peak peaks.json --top 20");
   app.set_version_flag("--version", "spirkiln-bench " SPIRKILN_VERSION);
@@ -219,6 +220,7 @@ int run(int argc, char** argv) {
   Command chosen;
   add_cold(app, &chosen);
   add_cmp(app, &chosen);
+  add_gemm(app, &chosen);
   add_layers(app, &chosen);
   add_peak(app, &chosen);
   add_prof(app, &chosen);
