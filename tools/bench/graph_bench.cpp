@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "commands.hpp"
+#include "statistics.hpp"
 
 namespace spirkiln::bench {
 namespace {
@@ -19,12 +20,6 @@ double ms_since(Clock::time_point start) {
 }
 
 double processor_ms() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
-
-double quantile(std::vector<double> values, double q) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[static_cast<std::size_t>(std::lround(q * static_cast<double>(values.size() - 1)))];
-}
 
 struct Form {
   GraphBenchRow row;

@@ -167,6 +167,10 @@ int run(int argc, char** argv) {
       "  spirkiln-bench cold det.spkm --shape 1x640x640 --no-cache\n"
       "  spirkiln-bench cmp det.spkm --shape 1x96x96 --variant fp16s\n"
       "  spirkiln-bench layers det.spkm --shape 1x96x96 --node 17 --out values.f32\n"
+      "  spirkiln-bench conc det.spkm --shape 1x640x640 --threads 1,2,4\n"
+#if SPIRKILN_BENCH_READS
+      "  spirkiln-bench e2e pages --rounds 3 --json\n"
+#endif
       "  spirkiln-bench prove\n"
       "  spirkiln-bench gemm 960 240 240\n"
       "  spirkiln-bench peak --json > peaks.json\n"
@@ -220,6 +224,10 @@ int run(int argc, char** argv) {
   Command chosen;
   add_cold(app, &chosen);
   add_cmp(app, &chosen);
+  add_conc(app, &chosen);
+#if SPIRKILN_BENCH_READS
+  add_e2e(app, &chosen);
+#endif
   add_gemm(app, &chosen);
   add_layers(app, &chosen);
   add_peak(app, &chosen);
