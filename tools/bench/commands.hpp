@@ -33,6 +33,7 @@ std::vector<std::uint8_t> seeded_picture(const PictureShape& shape, std::uint32_
 
 // Each adds its mode, which sets `chosen`.
 void add_cold(CLI::App& app, Command* chosen);
+void add_ab(CLI::App& app, Command* chosen);
 void add_cmp(CLI::App& app, Command* chosen);
 void add_conc(CLI::App& app, Command* chosen);
 void add_e2e(CLI::App& app, Command* chosen);  // where libspirkiln-ocr can be built

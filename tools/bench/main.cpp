@@ -167,6 +167,7 @@ int run(int argc, char** argv) {
       "  spirkiln-bench cold det.spkm --shape 1x640x640 --no-cache\n"
       "  spirkiln-bench cmp det.spkm --shape 1x96x96 --variant fp16s\n"
       "  spirkiln-bench layers det.spkm --shape 1x96x96 --node 17 --out values.f32\n"
+      "  spirkiln-bench ab --a variant=fp32 --b variant=fp16s -- graph det.spkm --shape 1x640x640\n"
       "  spirkiln-bench conc det.spkm --shape 1x640x640 --threads 1,2,4\n"
 #if SPIRKILN_BENCH_READS
       "  spirkiln-bench e2e pages --rounds 3 --json\n"
@@ -223,6 +224,7 @@ int run(int argc, char** argv) {
   of_tiles->add_flag("--json", sweep.json, "all tiles, a JSON object a shape and line");
   Command chosen;
   add_cold(app, &chosen);
+  add_ab(app, &chosen);
   add_cmp(app, &chosen);
   add_conc(app, &chosen);
 #if SPIRKILN_BENCH_READS
