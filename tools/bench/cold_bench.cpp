@@ -45,7 +45,7 @@ double process_ms() {
 }
 
 struct Arguments {
-  std::string pack, shape, variant, device, backend = "vulkan";
+  std::string pack, shape, variant, device, raw, backend = "vulkan";
   bool no_cache = false, json = false;
 };
 
@@ -93,10 +93,11 @@ int run_cold(const Arguments& arguments) {
   auto graph = Graph::create(*device, *model, graph_options);
   if (!graph) return fail(graph.error().message);
   done("weights");
-  const auto bytes = seeded_picture(shape, 1);
+  const auto bytes = picture_bytes(shape, 1, arguments.raw);
+  if (!bytes) return fail(bytes.error().message);
   begin = Clock::now();
   RunTimings timings;
-  const auto outputs = graph->run({shape.n, shape.h, shape.w, bytes}, &timings);
+  const auto outputs = graph->run({shape.n, shape.h, shape.w, *bytes}, &timings);
   if (!outputs) return fail(outputs.error().message);
   const double run_ms = ms_since(begin);
   PipelineStats pipelines;
@@ -109,7 +110,7 @@ int run_cold(const Arguments& arguments) {
   const double total = (before > 0 ? before : 0) + ms_since(start);
 
   begin = Clock::now();
-  if (const auto again = graph->run({shape.n, shape.h, shape.w, bytes}); !again) {
+  if (const auto again = graph->run({shape.n, shape.h, shape.w, *bytes}); !again) {
     return fail(again.error().message);
   }
   const double second = ms_since(begin);
@@ -152,6 +153,7 @@ void add_cold(CLI::App& app, Command* chosen) {
   mode->add_option("--device", a->device, "the device's index, or a part of its name");
   mode->add_option("--backend", a->backend, "vulkan or cpu")
       ->check(CLI::IsMember({"vulkan", "cpu"}));
+  add_raw(mode, &a->raw);
   mode->add_flag("--no-cache", a->no_cache,
                  "without any cache on disk: this library's, Mesa's, NVIDIA's");
   mode->add_flag("--json", a->json, "the same figures as one JSON object");

@@ -7,6 +7,9 @@
 #include <cstdio>
 #include <random>
 
+#include "cli_helpers.hpp"
+#include "read_file.hpp"
+
 namespace spirkiln::bench {
 
 void say(Severity severity, std::string_view text) {
@@ -66,6 +69,28 @@ std::vector<std::uint8_t> seeded_picture(const PictureShape& o, std::uint32_t se
     bytes[i * 4 + 3] = 255;
   }
   return bytes;
+}
+
+Result<std::vector<std::uint8_t>> picture_bytes(const PictureShape& shape, std::uint32_t seed,
+                                                const std::string& raw) {
+  if (raw.empty()) return seeded_picture(shape, seed);
+  const std::uint64_t wanted = std::uint64_t{shape.n} * shape.h * shape.w * 4;
+  const auto bytes = tool::read_file(raw, wanted);
+  if (!bytes) return bytes.error();
+  if (bytes->size() != wanted) {
+    return Error{ErrorCode::kInvalidArgument,
+                 fmt::format("{}: {} bytes, expected {}: {} pictures of {} x {} with B, G, R and "
+                             "validity for each pixel",
+                             raw, bytes->size(), wanted, shape.n, shape.h, shape.w)};
+  }
+  return std::vector<std::uint8_t>(bytes->begin(), bytes->end());
+}
+
+void add_raw(CLI::App* mode, std::string* raw) {
+  mode->add_option(
+          "--raw", *raw,
+          "file with the pictures' bytes, n * h * w * 4: B, G, R, validity (without: noise)")
+      ->check(tool::not_empty());
 }
 
 }  // namespace spirkiln::bench

@@ -31,6 +31,13 @@ int wrong_shape(const std::string& text);
 // has something to do.
 std::vector<std::uint8_t> seeded_picture(const PictureShape& shape, std::uint32_t seed);
 
+// The bytes of the pictures that a graph runs on: those of the file `raw` (n * h * w * 4, as
+// Pictures), or where that is empty seeded_picture(). Errors: kIo; kInvalidArgument for another
+// size.
+Result<std::vector<std::uint8_t>> picture_bytes(const PictureShape& shape, std::uint32_t seed,
+                                                const std::string& raw);
+void add_raw(CLI::App* mode, std::string* raw);
+
 // Each adds its mode, which sets `chosen`.
 void add_cold(CLI::App& app, Command* chosen);
 void add_ab(CLI::App& app, Command* chosen);

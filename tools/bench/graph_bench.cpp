@@ -83,9 +83,9 @@ Result<std::vector<GraphBenchRow>> bench_graph(const Device& device,
                                                const MessageCallback& message) {
   auto model = Model::open(options.pack);
   if (!model) return std::move(model).error();
-  const std::vector<std::uint8_t> bytes =
-      seeded_picture({options.n, options.h, options.w}, options.seed);
-  const Pictures pictures{options.n, options.h, options.w, bytes};
+  const auto bytes = picture_bytes({options.n, options.h, options.w}, options.seed, options.raw);
+  if (!bytes) return bytes.error();
+  const Pictures pictures{options.n, options.h, options.w, *bytes};
 
   std::vector<Form> forms;
   for (const std::string& variant : options.variants) {

@@ -192,6 +192,7 @@ int run(int argc, char** argv) {
   graph->add_option("--warm-ms", options.warm_ms, "untimed running before")
       ->check(CLI::Range(0, 60000));
   graph->add_option("--seed", options.seed, "of the picture");
+  add_raw(graph, &options.raw);
   graph->add_flag("--best-class", options.best_class,
                   "results are the best class of each position, found on the device");
   graph->add_option("--device", device_text, "the device's index, or a part of its name");

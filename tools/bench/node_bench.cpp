@@ -18,7 +18,7 @@ namespace spirkiln::bench {
 namespace {
 
 struct Arguments {
-  std::string pack, shape, variant, device, node, out, backend = "vulkan";
+  std::string pack, shape, variant, device, node, out, raw, backend = "vulkan";
   double tolerance = 0;  // 0: by the form
   std::uint32_t seed = 1;
   bool json = false;
@@ -70,8 +70,9 @@ int run_cmp(const Arguments& arguments) {
   if (!device) return fail(device.error().message);
   auto cpu = open_graph(arguments, "cpu");
   if (!cpu) return fail(cpu.error().message);
-  const auto bytes = seeded_picture(shape, arguments.seed);
-  const Pictures pictures{shape.n, shape.h, shape.w, bytes};
+  const auto bytes = picture_bytes(shape, arguments.seed, arguments.raw);
+  if (!bytes) return fail(bytes.error().message);
+  const Pictures pictures{shape.n, shape.h, shape.w, *bytes};
   const double tolerance =
       arguments.tolerance > 0 ? arguments.tolerance : default_tolerance(device->variant());
   const auto nodes = device->nodes();
@@ -135,8 +136,9 @@ int run_layers(const Arguments& arguments) {
   const auto nodes = graph->nodes();
   const auto node = find_node(arguments.node, nodes);
   if (!node) return fail(node.error().message, 2);
-  const auto bytes = seeded_picture(shape, arguments.seed);
-  const auto values = graph->run_nodes({shape.n, shape.h, shape.w, bytes}, *node, 1);
+  const auto bytes = picture_bytes(shape, arguments.seed, arguments.raw);
+  if (!bytes) return fail(bytes.error().message);
+  const auto values = graph->run_nodes({shape.n, shape.h, shape.w, *bytes}, *node, 1);
   if (!values) return fail(values.error().message);
   const TensorF32& t = values->front();
   if (t.values.empty()) {
@@ -176,6 +178,7 @@ void add_common(CLI::App* mode, Arguments* a) {
   mode->add_option("--variant", a->variant, "the form to run (without: as the runtime chooses)")
       ->check(CLI::IsMember(variant_names()));
   mode->add_option("--seed", a->seed, "of the picture");
+  add_raw(mode, &a->raw);
   mode->add_option("--device", a->device, "the device's index, or a part of its name");
 }
 

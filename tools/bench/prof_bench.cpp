@@ -28,7 +28,7 @@ double peak_tflops(const StepTime& step, const Peaks& peaks) {
 }
 
 struct Arguments {
-  std::string pack, shape, variant, device, peak_file;
+  std::string pack, shape, variant, device, peak_file, raw;
   std::uint32_t repeats = 20, rounds = 10, top = 0, seed = 1;
   double warm_ms = 500;
   bool best_class = false, json = false;
@@ -59,8 +59,9 @@ int run_prof(const Arguments& arguments) {
   options.message = say;
   auto graph = Graph::create(*device, *model, options);
   if (!graph) return fail(graph.error().message);
-  const auto bytes = seeded_picture(shape, arguments.seed);
-  const Pictures pictures{shape.n, shape.h, shape.w, bytes};
+  const auto bytes = picture_bytes(shape, arguments.seed, arguments.raw);
+  if (!bytes) return fail(bytes.error().message);
+  const Pictures pictures{shape.n, shape.h, shape.w, *bytes};
 
   ProfReport report;
   report.device = device->info().name;
@@ -216,6 +217,7 @@ void add_prof(CLI::App& app, Command* chosen) {
       ->check(CLI::Range(1, 100000));
   mode->add_option("--warm-ms", a->warm_ms, "untimed running before")->check(CLI::Range(0, 60000));
   mode->add_option("--seed", a->seed, "of the picture");
+  add_raw(mode, &a->raw);
   mode->add_flag("--best-class", a->best_class,
                  "results are the best class of each position, found on the device");
   mode->add_option("--device", a->device, "the device's index, or a part of its name");
