@@ -75,7 +75,7 @@ Result<std::vector<std::uint8_t>> picture_bytes(const PictureShape& shape, std::
                                                 const std::string& raw) {
   if (raw.empty()) return seeded_picture(shape, seed);
   const std::uint64_t wanted = std::uint64_t{shape.n} * shape.h * shape.w * 4;
-  const auto bytes = tool::read_file(raw, wanted);
+  const auto bytes = tool::read_file(raw, std::uint64_t{4} << 26);  // of the largest shape
   if (!bytes) return bytes.error();
   if (bytes->size() != wanted) {
     return Error{ErrorCode::kInvalidArgument,
