@@ -132,7 +132,9 @@ int run_sweep(const SweepArguments& arguments) {
     }
     shapes.push_back(*shape);
   }
-  const auto device = Device::open(device_options(arguments.device));
+  DeviceOptions wanted = device_options(arguments.device);
+  wanted.backend = "vulkan";
+  const auto device = Device::open(wanted);
   if (!device) return fail(device.error().message);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const auto rows = bench_matrix(*device, shapes[i]);

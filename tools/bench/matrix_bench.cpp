@@ -7,13 +7,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <initializer_list>
-#include <memory>
-#include <optional>
 #include <random>
+#include <utility>
 
-#include "graph/executor.hpp"
+#include "dispatch_timer.hpp"
 #include "graph/kernel_runner.hpp"
 #include "graph/lower/common.hpp"
 #include "table/table.hpp"
@@ -90,106 +88,57 @@ Dispatch lowered(const Problem& p, const DeviceTraits& traits) {
   return result->dispatches.at(0);
 }
 
-// One way to compute the problem, ready to run.
+// One way to compute the problem.
 struct Way {
   MatrixRow row;
   Dispatch dispatch;
-  std::optional<Program> program;
-  std::unique_ptr<Recording> recording;
+  std::size_t index = 0;  // in the timer; meaningless where the row has an error
 };
 
-struct Bench {
-  const Device& device;
-  const Table& table;
-  Executor& executor;
-  const Problem& p;
-  std::vector<std::byte> fixed;
-  std::uint32_t download = 0;
-
-  Result<Program> build(const Dispatch& dispatch) {
-    ProgramBuilder builder(table, device.state()->caps, {p.form});
-    fixed.clear();
-    const auto add = [&](const std::vector<std::byte>& bytes) {
-      const std::size_t offset = (fixed.size() + 255) / 256 * 256;
-      fixed.resize(offset + bytes.size());
-      std::memcpy(fixed.data() + offset, bytes.data(), bytes.size());
-      return builder.add_weights(offset, bytes.size(), "operand");
-    };
-    const std::uint32_t x = add(p.x_bytes);
-    std::vector<std::uint32_t> consts;
-    for (const auto* b : {&p.w_bytes, &p.scale, &p.bias}) consts.push_back(add(*b));
-    const std::uint64_t vectors = std::uint64_t{p.shape.n} * p.shape.h * p.shape.w * p.n4;
-    const std::uint32_t out = builder.add_tensor(vectors, "result");
-    download = builder.add_buffer(Home::kDownload, vectors * vector_bytes(p.form), "download");
-    builder.add_copy(out, download);
-    Lowered lowered;
-    lowered.dispatches.push_back(dispatch);
-    const auto resolve = [&](const BufferRef& ref) -> Result<std::uint32_t> {
-      if (ref.kind == BufferKind::kInput) return x;
-      return ref.kind == BufferKind::kConst ? consts.at(ref.index) : out;
-    };
-    if (auto s = builder.add(lowered, resolve, "bench"); !s) return s.error();
-    return builder.finish();
+// Of a sample of the result, the last pixels among them; relative to the largest value.
+double error_of(const DispatchTimer& timer, const Problem& p) {
+  const std::vector<float> result = from_storage(timer.result(), p.form);
+  const std::size_t pixels = std::size_t{p.shape.n} * p.shape.h * p.shape.w;
+  double largest = 0, error = 0;
+  std::mt19937 random(2);
+  for (std::size_t i = 0; i < 200; ++i) {
+    const std::size_t pixel = i < 20 ? pixels - 1 - i % pixels : random() % pixels;
+    const std::size_t column = random() % (p.n4 * 4);
+    const double e = exact(p, pixel, column);
+    const double d = std::abs(e - double{result[pixel * p.n4 * 4 + column]});
+    largest = std::max(largest, std::abs(e));
+    if (!(d <= error)) error = d;
   }
+  return error / largest;
+}
 
-  double error_of(const Way& way) const {
-    const ProgramBuffer& b = way.program->buffers[download];
-    const std::vector<float> result =
-        from_storage(executor.mapped(Home::kDownload).subspan(b.offset, b.bytes), p.form);
-    const std::size_t pixels = std::size_t{p.shape.n} * p.shape.h * p.shape.w;
-    double largest = 0, error = 0;
-    std::mt19937 random(2);
-    for (std::size_t i = 0; i < 200; ++i) {
-      const std::size_t pixel = i < 20 ? pixels - 1 - i % pixels : random() % pixels;
-      const std::size_t column = random() % (p.n4 * 4);
-      const double e = exact(p, pixel, column);
-      const double d = std::abs(e - double{result[pixel * p.n4 * 4 + column]});
-      largest = std::max(largest, std::abs(e));
-      if (!(d <= error)) error = d;
+Status time_all(DispatchTimer& timer, const Problem& p, std::vector<Way>& ways) {
+  for (Way& w : ways) {
+    const auto index = timer.add(w.dispatch, p.form);
+    if (index) {
+      w.index = *index;
+    } else {
+      w.row.error = index.error().message;
     }
-    return error / largest;
   }
-
-  Status time_all(std::vector<Way>& ways) {
-    std::vector<PipelineRequest> requests;
+  if (auto s = timer.prepare(kRepeats); !s) return s;
+  const auto begin = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(400)) {
+    if (!ways.front().row.error.empty()) break;
+    if (auto us = timer.run(ways.front().index); !us) return us.error();
+  }
+  for (std::uint32_t round = 0; round < kRounds; ++round) {
     for (Way& w : ways) {
-      auto program = build(w.dispatch);
-      if (!program) {
-        w.row.error = program.error().message;
-        continue;
-      }
-      w.program = std::move(*program);
-      requests.push_back(w.program->steps.at(0).pipeline);
-      if (auto s = executor.reserve_for(*w.program); !s) return s;
+      if (!w.row.error.empty()) continue;
+      const auto us = timer.run(w.index);
+      if (!us) return us.error();
+      w.row.us = round == 0 ? *us : std::min(w.row.us, *us);
+      w.row.tflops = w.dispatch.flops / w.row.us * 1e-6;
+      if (round + 1 == kRounds) w.row.max_error = error_of(timer, p);
     }
-    if (auto s = executor.reserve(Home::kWeights, fixed.size()); !s) return s;
-    if (auto s = executor.write(Home::kWeights, 0, fixed); !s) return s;
-    const auto held = device.state()->pipelines->get(table, requests);  // on all cores
-    if (!held) return held.error();
-    for (Way& w : ways) {
-      if (!w.program) continue;
-      auto recording = executor.record(table, *w.program, kRepeats);
-      if (!recording) return recording.error();
-      w.recording = std::move(*recording);
-    }
-    const auto begin = std::chrono::steady_clock::now();
-    while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(400)) {
-      if (!ways.front().recording) break;
-      if (auto ms = executor.run(*ways.front().recording); !ms) return ms.error();
-    }
-    for (std::uint32_t round = 0; round < kRounds; ++round) {
-      for (Way& w : ways) {
-        if (!w.recording) continue;
-        if (auto ms = executor.run(*w.recording); !ms) return ms.error();
-        const double us = w.recording->step_ms().at(0) * 1e3;
-        w.row.us = round == 0 ? us : std::min(w.row.us, us);
-        w.row.tflops = w.dispatch.flops / w.row.us * 1e-6;
-        if (round + 1 == kRounds) w.row.max_error = error_of(w);
-      }
-    }
-    return Ok{};
   }
-};
+  return Ok{};
+}
 
 // All tiles worth a try: no column of matrices stands outside, and workgroup memory suffices.
 std::vector<tuning::MatrixTile> matrix_tiles(std::uint32_t pixels, std::uint32_t k4,
@@ -297,13 +246,18 @@ std::optional<MatrixShapeOption> parse_matrix_shape(const std::string& text) {
 Result<std::vector<MatrixRow>> bench_matrix(const Device& device, const MatrixShapeOption& shape) {
   auto table = open_table();
   if (!table) return table.error();
-  auto executor = Executor::create(device.state());
-  if (!executor) return executor.error();
-  const Problem p = make_problem(shape);
+  if (device.state() == nullptr) {
+    return Error{ErrorCode::kUnsupported, "tiles are timed on Vulkan devices only"};
+  }
+  Problem p = make_problem(shape);
+  Operands operands{{std::move(p.x_bytes)},
+                    {std::move(p.w_bytes), std::move(p.scale), std::move(p.bias)},
+                    std::uint64_t{shape.n} * shape.h * shape.w * p.n4 * vector_bytes(p.form)};
+  auto timer = DispatchTimer::create(device, *table, std::move(operands));
+  if (!timer) return std::move(timer).error();
   const DeviceCaps& caps = device.state()->caps;
   std::vector<Way> ways = ways_of(p, traits_of(caps), matrix_traits(caps, *table, {p.form}));
-  Bench bench{device, *table, **executor, p, {}, 0};
-  if (auto s = bench.time_all(ways); !s) return s.error();
+  if (auto s = time_all(**timer, p, ways); !s) return s.error();
   std::vector<MatrixRow> rows;
   for (Way& w : ways) rows.push_back(std::move(w.row));
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
