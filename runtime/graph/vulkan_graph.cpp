@@ -70,8 +70,8 @@ class VulkanGraph final : public GraphBackend {
   Result<PlannedGraph> plan_in(const std::vector<Form>& wanted, const WeightLayout& layout,
                                const InputShape& shape, const PlanWish& wish) const;
   WeightLayout layout_for(const std::vector<Form>& wanted) const;
-  Result<PlannedGraph> plan(const InputShape& shape);
-  Result<PlannedGraph> proven_plan(const InputShape& shape);
+  Result<PlannedGraph> plan(const InputShape& shape, const PlanWish& wish);
+  Result<PlannedGraph> proven_plan(const InputShape& shape, const PlanWish& wish);
   Result<Plan*> plan_for(const InputShape& shape, RunTimings* timings);
   Status submit(Plan* plan, const Pictures& pictures, RunTimings* timings);
   Result<std::vector<TensorF32>> read_outputs(const PlannedGraph& planned) const;
@@ -107,9 +107,7 @@ Result<PlannedGraph> VulkanGraph::plan_in(const std::vector<Form>& wanted,
 
 // Where a kernel has no variant left in 16 bits and no form was asked for, the graph goes on in
 // fp32: its weights are uploaded anew, and what was planned before is planned again.
-Result<PlannedGraph> VulkanGraph::plan(const InputShape& shape) {
-  PlanWish wish;
-  wish.best_class = options.best_class;
+Result<PlannedGraph> VulkanGraph::plan(const InputShape& shape, const PlanWish& wish) {
   auto planned = plan_in(forms, weights, shape, wish);
   if (planned || planned.error().code != ErrorCode::kNoVariant || forced_form ||
       forms.front() == kFp32) {
@@ -133,10 +131,10 @@ Result<PlannedGraph> VulkanGraph::plan(const InputShape& shape) {
 // Every kernel gives its known answers before a plan of it runs. One that does not is left out, and
 // the shape is planned again: with the kernel's next variant, in fp32, or not at all. Each time
 // there are fewer left, so this ends.
-Result<PlannedGraph> VulkanGraph::proven_plan(const InputShape& shape) {
+Result<PlannedGraph> VulkanGraph::proven_plan(const InputShape& shape, const PlanWish& wish) {
   std::vector<WrongKernel> all;
   while (true) {
-    auto planned = plan(shape);
+    auto planned = plan(shape, wish);
     if (!planned) {
       tell_wrong(device, table, all, nullptr, options.message);
       return planned;
@@ -164,7 +162,9 @@ Result<Plan*> VulkanGraph::plan_for(const InputShape& shape, RunTimings* timings
   Plan* plan = plans.find(shape);
   const auto begin = Clock::now();
   if (plan == nullptr) {
-    auto planned = proven_plan(shape);
+    PlanWish wish;
+    wish.best_class = options.best_class;
+    auto planned = proven_plan(shape, wish);
     if (!planned) return std::move(planned).error();
     plan = plans.insert(shape, Plan{*std::move(planned), nullptr, 0});
   }
@@ -255,7 +255,8 @@ Result<std::vector<TensorF32>> VulkanGraph::run_nodes(const Pictures& pictures, 
   PlanWish wish;
   wish.first_node = first;
   wish.node_count = count;
-  auto planned = plan_in(forms, weights, {pictures.n, pictures.h, pictures.w}, wish);
+  // Proven as a whole graph is: it may run kernels that no plan of that does.
+  auto planned = proven_plan({pictures.n, pictures.h, pictures.w}, wish);
   if (!planned) return std::move(planned).error();
   Plan plan{*std::move(planned), nullptr, 0};
   if (auto s = executor->reserve_for(plan.planned.program); !s) return std::move(s).error();

@@ -15,7 +15,7 @@ StoredVerdict stored(const VerdictKey& key, const Finding& f) {
 }
 
 Finding finding_of(const StoredVerdict& v) {
-  return {v.verdict, v.wrong, v.values, v.at, v.expected, v.got, {}};
+  return {v.verdict, v.wrong, v.values, v.at, v.expected, v.got, {}, {}};
 }
 
 std::uint64_t hash_of(const DecodedAnswers& all, std::span<const std::uint32_t> answers) {
@@ -54,6 +54,7 @@ void Proofs::load_verdicts(const Device::State& device) {
     known_[v.key] = finding_of(v);
     from_disk_.insert(v.key);
   }
+  left_ = left_tries(path_, [this](const VerdictKey& key) { return known_.contains(key); });
   if (damaged) {
     device.say(Severity::kInfo, "the verdicts " + path_ + " are damaged and are ignored");
   }
@@ -66,6 +67,28 @@ void Proofs::save(const Device::State& device, std::span<const StoredVerdict> fr
   }
 }
 
+Status Proofs::run(const std::shared_ptr<Device::State>& device, const Table& table,
+                   std::span<const ProofTask> tasks, std::span<const VerdictKey> keys) {
+  const auto begin = std::chrono::steady_clock::now();
+  Try attempt(path_, keys);
+  auto found = prove(device, table, answers_, tasks);
+  // A device that was lost is one that is lost at the next start, too.
+  if (found || !device->lost.load(std::memory_order_relaxed)) attempt.ended();
+  if (!found) return std::move(found).error();
+  std::vector<StoredVerdict> fresh;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const Finding& f = (*found)[i];
+    known_[keys[i]] = f;
+    // What a driver refused may be another matter tomorrow, what it computed is not.
+    if (f.verdict != Verdict::kUnproven && f.failure.empty()) fresh.push_back(stored(keys[i], f));
+  }
+  stats_.proved += static_cast<std::uint32_t>(tasks.size());
+  stats_.ms +=
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  save(*device, fresh);
+  return Ok{};
+}
+
 Result<std::vector<Proofs::Judgement>> Proofs::judge(const std::shared_ptr<Device::State>& device,
                                                      const Table& table,
                                                      std::span<const std::uint32_t> variants,
@@ -75,8 +98,8 @@ Result<std::vector<Proofs::Judgement>> Proofs::judge(const std::shared_ptr<Devic
   load_verdicts(*device);
   std::vector<Judgement> judgements;
   std::vector<VerdictKey> keys;
-  std::vector<ProofTask> tasks;
-  std::vector<VerdictKey> task_keys;
+  std::vector<ProofTask> tasks, alone;
+  std::vector<VerdictKey> task_keys, alone_keys;
   for (const std::uint32_t v : variants) {
     judgements.push_back({v, {}});
     ProofTask task{v, answers_for(table, v, answers_, device->caps.subgroup_size)};
@@ -87,29 +110,30 @@ Result<std::vector<Proofs::Judgement>> Proofs::judge(const std::shared_ptr<Devic
     if (known_.contains(key) || !may_run) continue;
     known_[key] = {};  // so that a module that comes twice runs once
     if (task.answers.empty()) continue;
+    if (const auto left = left_.find(key); left != left_.end()) {
+      if (left->second.count >= kMaxTries) {
+        known_[key].verdict = Verdict::kWrong;
+        known_[key].unended = left->second.last;
+      } else {
+        alone.push_back(std::move(task));
+        alone_keys.push_back(key);
+      }
+      continue;
+    }
     tasks.push_back(std::move(task));
     task_keys.push_back(key);
   }
-  if (!tasks.empty()) {
-    const auto begin = std::chrono::steady_clock::now();
-    auto found = prove(device, table, answers_, tasks);
-    if (!found) {
-      for (const VerdictKey& key : task_keys) known_.erase(key);
-      return std::move(found).error();
+  Status ran = Ok{};
+  if (!tasks.empty()) ran = run(device, table, tasks, task_keys);
+  for (std::size_t i = 0; ran && i < alone.size(); ++i) {
+    ran = run(device, table, {&alone[i], 1}, {&alone_keys[i], 1});
+  }
+  if (!ran) {
+    task_keys.insert(task_keys.end(), alone_keys.begin(), alone_keys.end());
+    for (const VerdictKey& key : task_keys) {
+      if (known_[key].verdict == Verdict::kUnproven) known_.erase(key);
     }
-    std::vector<StoredVerdict> fresh;
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      const Finding& f = (*found)[i];
-      known_[task_keys[i]] = f;
-      // What a driver refused may be another matter tomorrow, what it computed is not.
-      if (f.verdict != Verdict::kUnproven && f.failure.empty()) {
-        fresh.push_back(stored(task_keys[i], f));
-      }
-    }
-    stats_.proved += static_cast<std::uint32_t>(tasks.size());
-    stats_.ms +=
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    save(*device, fresh);
+    return std::move(ran).error();
   }
   for (std::size_t i = 0; i < judgements.size(); ++i) {
     if (const auto it = known_.find(keys[i]); it != known_.end())
@@ -129,6 +153,12 @@ Proofs::Stats Proofs::stats() const {
 }
 
 std::string wrong_text(const Device::State& device, std::string_view variant, const Finding& f) {
+  if (!f.unended.empty()) {
+    return "kernel " + std::string(variant) + " is not run on " + device.info.name + " (" +
+           device.caps.driver + "): its proof did not end " + std::to_string(kMaxTries) +
+           " times, the last of them that of " + f.unended + " (remove " +
+           try_files(verdict_path(device.cache_folder, device.caps)) + " to try it again)";
+  }
   std::string text = "kernel " + std::string(variant) + " gives wrong results on " +
                      device.info.name + " (" + device.caps.driver + "): ";
   if (f.wrong == 0) return text + f.failure;

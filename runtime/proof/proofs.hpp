@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "proof/tries.hpp"
 #include "proof/verdicts.hpp"
 
 namespace spirkiln {
@@ -40,6 +41,10 @@ class Proofs {
  private:
   Status load_answers(const Table& table);
   void load_verdicts(const Device::State& device);
+  // Of tasks and their keys, in order: to known_. A module whose proof was left once is run by
+  // itself, so that it alone is blamed the next time.
+  Status run(const std::shared_ptr<Device::State>& device, const Table& table,
+             std::span<const ProofTask> tasks, std::span<const VerdictKey> keys);
   void save(const Device::State& device, std::span<const StoredVerdict> fresh);
 
   mutable std::mutex mutex_;
@@ -51,6 +56,7 @@ class Proofs {
   std::string path_;
   std::map<VerdictKey, Finding> known_;
   std::set<VerdictKey> from_disk_;
+  std::map<VerdictKey, LeftTries> left_;  // without an end, by earlier processes
   std::set<std::string> told_;
   Stats stats_;
 };

@@ -49,11 +49,17 @@ class Batch {
                  [this](const TensorImage& image) { return image_need(*device_, image); }) {}
 
   void add(const ProofTask& task, Finding* finding) {
+    std::string beyond;
+    bool any = false;
     for (const std::uint32_t a : task.answers) {
-      // A device that cannot take the dispatch is not asked.
       const Status added = add(task.variant, all_.answers[a], finding);
-      if (!added && finding->failure.empty()) finding->failure = added.error().message;
+      any = any || added;
+      if (added) continue;
+      // A device that cannot take the dispatch is not asked: graphs do not run such a one there.
+      std::string& why = added.error().code == ErrorCode::kUnsupported ? beyond : finding->failure;
+      if (why.empty()) why = added.error().message;
     }
+    if (!any && finding->failure.empty()) finding->failure = beyond;
   }
 
   Status run() {

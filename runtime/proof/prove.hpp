@@ -27,6 +27,7 @@ struct Finding {
   std::uint32_t at = 0;
   float expected = 0, got = 0;
   std::string failure;  // why there are no values: what the driver said
+  std::string unended;  // why it was not run: what became of those who did
 };
 
 // A variant of the table, and those of the answers that are for it.

@@ -19,11 +19,13 @@ struct Type {
 
 class Liar {
  public:
-  Liar(std::span<const std::uint32_t> words, Lie lie) : in_(words), lie_(lie), bound_(words[3]) {}
+  Liar(std::span<const std::uint32_t> words, Lie lie, LieWhere where)
+      : in_(words), lie_(lie), where_(where), bound_(words[3]) {}
 
   std::optional<std::vector<std::uint32_t>> run() {
     read();
     if (lie_ != Lie::kFlush && invocation_ == 0) return std::nullopt;
+    if (where_.spec_id != LieWhere::kEverywhere && spec_ == 0) return std::nullopt;
     std::vector<std::uint32_t> body;
     std::vector<std::uint32_t> out(in_.begin(), in_.begin() + kHeaderWords);
     bool in_functions = false;
@@ -56,6 +58,7 @@ class Liar {
           glsl_ = w[1];
           break;
         case spv::OpDecorate:
+          if (w[2] == spv::DecorationSpecId && w[3] == where_.spec_id) spec_ = w[1];
           // Any of these tells invocations apart.
           if (w[2] == spv::DecorationBuiltIn &&
               (w[3] == spv::BuiltInLocalInvocationId || w[3] == spv::BuiltInGlobalInvocationId ||
@@ -163,6 +166,12 @@ class Liar {
     const std::uint32_t boolean = bool_type();
     put(body, spv::OpIEqual,
         {boolean, is_lane, id, constant(scalar_type, lie_ == Lie::kOneLane ? 3 : 0)});
+    if (spec_ != 0) {
+      const std::uint32_t here = fresh(), both = fresh();
+      put(body, spv::OpIEqual, {boolean, here, spec_, constant(type_of_.at(spec_), where_.value)});
+      put(body, spv::OpLogicalAnd, {boolean, both, is_lane, here});
+      is_lane = both;
+    }
     if (n > 1) {
       const std::uint32_t all = fresh(), type_of_all = bool_vector(n);
       Words w = {type_of_all, all};
@@ -255,6 +264,8 @@ class Liar {
 
   std::span<const std::uint32_t> in_;
   Lie lie_;
+  LieWhere where_;
+  std::uint32_t spec_ = 0;  // the constant of `where_`
   std::uint32_t bound_;
   std::uint32_t glsl_ = 0, invocation_ = 0, bool_ = 0, uint_ = 0;
   std::map<std::uint32_t, Type> types_;
@@ -267,8 +278,9 @@ class Liar {
 
 }  // namespace
 
-std::optional<std::vector<std::uint32_t>> lying(std::span<const std::uint32_t> words, Lie lie) {
-  return Liar(words, lie).run();
+std::optional<std::vector<std::uint32_t>> lying(std::span<const std::uint32_t> words, Lie lie,
+                                                LieWhere where) {
+  return Liar(words, lie, where).run();
 }
 
 }  // namespace spirkiln::test

@@ -94,25 +94,37 @@ Data tensor(const Dims& dims, std::uint32_t seed, Numbers numbers) {
   return d;
 }
 
-Case pointwise(Numbers numbers) {
-  constexpr std::uint32_t kRows = 23, kIn = 41, kOut = 22;
-  Case c = make(Op::kConv, numbers, {1, 1, 1, 1, 0, 0, 0, 0, 1, 1, kIn, kOut});
-  c.output = {1, 1, kRows, kOut};
-  add_input(&c, {1, 1, kRows, kIn}, 100);
+Case pointwise(Numbers numbers, std::uint32_t rows, std::uint32_t inputs) {
+  constexpr std::uint32_t kOut = 22;
+  Case c = make(Op::kConv, numbers,
+                {1, 1, 1, 1, 0, 0, 0, 0, 1, 1, static_cast<std::int32_t>(inputs), kOut});
+  c.output = {1, 1, rows, kOut};
+  add_input(&c, {1, 1, rows, inputs}, 100);
   add_residual(&c, 101);
-  c.consts = {weights(pad4(kIn), kOut, 102, numbers, pad4(kIn), kIn)};
+  c.consts = {weights(pad4(inputs), kOut, 102, numbers, pad4(inputs), inputs)};
   add_scale_and_bias(&c, kOut, 103);
   return c;
 }
 
-Case window(Numbers numbers) {
+Case window(Numbers numbers, std::uint32_t lines) {
   constexpr std::uint32_t kIn = 5, kOut = 22;
   Case c = make(Op::kConv, numbers, {3, 3, 2, 1, 1, 2, 1, 1, 1, 1, kIn, kOut});
-  c.output = {1, 4, 5, kOut};
-  add_input(&c, {1, 7, 4, kIn}, 110);
+  c.output = {1, lines, 5, kOut};
+  add_input(&c, {1, 2 * lines - 1, 4, kIn}, 110);
   add_residual(&c, 111);
   c.consts = {weights(9 * pad4(kIn), kOut, 112, numbers, pad4(kIn), kIn)};
   add_scale_and_bias(&c, kOut, 113);
+  return c;
+}
+
+Case small_window(Numbers numbers) {
+  constexpr std::uint32_t kIn = 3, kOut = 22;
+  Case c = make(Op::kConv, numbers, {3, 2, 1, 2, 1, 1, 1, 0, 1, 1, kIn, kOut});
+  c.output = {1, 9, 8, kOut};
+  add_input(&c, {1, 9, 15, kIn}, 115);
+  add_residual(&c, 116);
+  c.consts = {weights(6 * pad4(kIn), kOut, 117, numbers, pad4(kIn), kIn)};
+  add_scale_and_bias(&c, kOut, 118);
   return c;
 }
 
@@ -138,13 +150,25 @@ Case depthwise(Numbers numbers) {
   return c;
 }
 
-Case transposed(Numbers numbers) {
-  constexpr std::uint32_t kIn = 30, kOut = 7;
-  Case c = make(Op::kDeconv, numbers, {2, 2, 2, 2, 0, 0, 0, 0, 1, 1, kIn, kOut});
+Case wide_depthwise(Numbers numbers) {
+  constexpr std::uint32_t kChannels = 6;
+  Case c = make(Op::kDepthwise, numbers, {5, 5, 1, 2, 2, 2, 2, 2, 1, 1, kChannels, kChannels});
+  c.output = {1, 5, 4, kChannels};
+  add_input(&c, {1, 5, 7, kChannels}, 135);
+  add_residual(&c, 136);
+  c.consts = {weights(25, kChannels, 137, numbers, 1, 1)};
+  add_scale_and_bias(&c, kChannels, 138);
+  return c;
+}
+
+Case transposed(Numbers numbers, std::uint32_t inputs) {
+  constexpr std::uint32_t kOut = 7;
+  Case c = make(Op::kDeconv, numbers,
+                {2, 2, 2, 2, 0, 0, 0, 0, 1, 1, static_cast<std::int32_t>(inputs), kOut});
   c.output = {1, 6, 12, kOut};
-  add_input(&c, {1, 3, 6, kIn}, 140);
+  add_input(&c, {1, 3, 6, inputs}, 140);
   add_residual(&c, 141);
-  c.consts = {weights(pad4(kIn) * 4, kOut, 142, numbers, pad4(kIn) * 4, kIn * 4)};
+  c.consts = {weights(pad4(inputs) * 4, kOut, 142, numbers, pad4(inputs) * 4, inputs * 4)};
   add_scale_and_bias(&c, kOut, 143);
   return c;
 }
@@ -165,6 +189,13 @@ Case binary(Numbers numbers) {
   add_input(&c, c.output, 160);
   add_input(&c, c.output, 161);
   add_residual(&c, 162);
+  return c;
+}
+
+Case gated(Numbers numbers) {
+  Case c = binary(numbers);
+  c.dims[1] = {c.output.n, 1, 1, c.output.c};
+  c.inputs[1] = tensor(c.dims[1], 163, numbers);
   return c;
 }
 
@@ -266,6 +297,18 @@ Case attention(Numbers numbers) {
   }
   c.step = 0;
   return c;
+}
+
+Case plain(Case c) {
+  c.node.flags &= ~std::uint32_t{model::kHasResidual};
+  c.dims.pop_back();
+  c.inputs.pop_back();
+  return c;
+}
+
+Case plain(Case c, model::Activation act) {
+  c.node.epilogue.act = act;
+  return plain(std::move(c));
 }
 
 }  // namespace spirkiln::answers

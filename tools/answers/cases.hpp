@@ -34,11 +34,14 @@ struct Case {
 // share a pipeline.
 enum class Numbers { kOrdinary, kSubnormal };
 
-Case pointwise(Numbers numbers);    // a matrix product
-Case window(Numbers numbers);       // uneven stride and padding
+// A matrix product; with fewer inputs K is too short to be shared out.
+Case pointwise(Numbers numbers, std::uint32_t rows = 23, std::uint32_t inputs = 41);
+Case window(Numbers numbers, std::uint32_t lines = 4);  // uneven stride and padding
+Case small_window(Numbers numbers);                     // K as short as that
 Case wide_window(Numbers numbers);  // channels of whole matrices
 Case depthwise(Numbers numbers);
-Case transposed(Numbers numbers);
+Case wide_depthwise(Numbers numbers);  // another window, in other steps
+Case transposed(Numbers numbers, std::uint32_t inputs = 30);
 Case affine(Numbers numbers);
 Case binary(Numbers numbers);
 Case resize(Numbers numbers);
@@ -49,6 +52,13 @@ Case squeeze_excite(Numbers numbers);
 Case layer_norm(Numbers numbers);
 Case softmax(Numbers numbers);
 Case attention(Numbers numbers);
+
+// The same without the residual, as most nodes of a graph are, and with another activation where
+// one is given.
+Case plain(Case c);
+Case plain(Case c, model::Activation act);
+// x * y with one y for all of a picture's pixels, as a gate is applied.
+Case gated(Numbers numbers);
 
 // A tensor of ordinary numbers, or of subnormals.
 Data tensor(const Dims& dims, std::uint32_t seed, Numbers numbers);

@@ -66,6 +66,15 @@ DeviceTraits matrices(const Matrix& m) {
   t.matrix = m.value;
   return t;
 }
+// With room for subgroups that share K: 32 KB of workgroup memory, which every device with matrices
+// has, and workgroups of eight subgroups. A device that has no such workgroups is not asked.
+DeviceTraits deep_matrices(const Matrix& m) {
+  DeviceTraits t = matrices(m);
+  t.max_invocations = 8 * m.subgroup;
+  t.max_group_size[0] = t.max_invocations;
+  t.shared_bytes = 32768;
+  return t;
+}
 
 float value_of(const Data& d, std::uint32_t i) {
   AnswerBuffer b;
@@ -107,11 +116,7 @@ Result stored(const oracle::Tensor& t, bool padding_is_zero) {
   return r;
 }
 
-Result result_of(const Case& c) {
-  std::vector<oracle::Tensor> inputs;
-  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
-    inputs.push_back(tight(c.inputs[i], c.dims[i]));
-  }
+Result result_of(const Case& c, const std::vector<oracle::Tensor>& inputs) {
   std::vector<std::vector<double>> consts;
   for (const Data& d : c.consts) {
     auto& values = consts.emplace_back();
@@ -129,6 +134,14 @@ Result result_of(const Case& c) {
     }
   }
   return r;
+}
+
+Result result_of(const Case& c) {
+  std::vector<oracle::Tensor> inputs;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    inputs.push_back(tight(c.inputs[i], c.dims[i]));
+  }
+  return result_of(c, inputs);
 }
 
 class Writer {
@@ -315,10 +328,117 @@ void add_mean(Writer* out, Numbers numbers) {
   if (second.subnormal) partial.seed.range = 0x1p-12f;
   second.dims[0] = {3, 1, count, 42};
   second.inputs[0] = partial;
-  out->add(sum, 0, second, result_of(second), [&](const BufferRef& ref) -> const Data* {
+  const auto bind = [&](const BufferRef& ref) -> const Data* {
     if (ref.kind == BufferKind::kScratch) return &second.inputs[0];
     return ref.kind == BufferKind::kInput ? &second.inputs[1] : nullptr;
-  });
+  };
+  out->add(sum, 0, second, result_of(second), bind);
+  if (second.subnormal) return;
+  const Case alone = plain(second);
+  sum.specs.clear();
+  sum.local_size[1] = 1;  // as a CPU driver runs it: its graphs have the same pipeline
+  out->add(sum, 0, alone, result_of(alone), bind);
+}
+
+// The gate that takes its mean itself: of pixels, and of sums.
+void add_gates_of_means(Writer* out) {
+  const Case gate = plain(squeeze_excite(Numbers::kOrdinary));
+  const Dims picture{gate.output.n, 7, 9, gate.dims[0].c};  // more rows than loads that overlap
+  Case mean;
+  mean.node.op = Op::kGlobalMean;
+  mean.node.epilogue = {model::Activation::kNone, 0, 0, 1, 0};
+  mean.output = gate.dims[0];
+  auto lowered = lower_gate({mean.node, {picture}, mean.output, gpu()},
+                            {gate.node, gate.dims, gate.output, gpu()});
+  if (!lowered) die(lowered.error().message);
+  Dispatch d = lowered->dispatches.back();
+  const auto source = std::find_if(d.specs.begin(), d.specs.end(),
+                                   [](const SpecChoice& s) { return s.name == "source"; });
+  if (source == d.specs.end() || source->bits != 1) die("the gate takes no mean of pixels");
+  // From 0 to 1: a mean far from 0, without which another result would come out.
+  const auto pixels = [&](std::uint32_t seed) {
+    Data data = tensor(picture, seed, Numbers::kOrdinary);
+    data.seed.centre = data.seed.range = 0.5f;
+    return data;
+  };
+  const Data x = pixels(218), other = pixels(219);
+  const auto add = [&](const Data& mean_of, const Data& input) {
+    const oracle::Tensor m = oracle::run(mean.node, {tight(mean_of, picture)}, {}, mean.output);
+    out->add(d, 0, gate, result_of(gate, {m}), [&](const BufferRef& ref) -> const Data* {
+      if (ref.kind == BufferKind::kInput) return &input;
+      if (ref.kind == BufferKind::kScratch) return &mean_of;
+      return ref.kind == BufferKind::kConst ? &gate.consts.at(ref.index) : nullptr;
+    });
+  };
+  add(x, x);
+  // Each pixel a sum of one.
+  source->bits = 2;
+  d.buffers.back() = {BufferKind::kScratch, 0};
+  Data sums = x;
+  sums.kind = AnswerKind::kFloat;
+  add(sums, other);
+}
+
+// The ways through a kernel that its constants choose and that the graphs take, beside those above
+// (test/unit/runtime/proof_paths_test.cpp): without a residual, with an activation of its own code,
+// with K shared out or not.
+void add_paths(Writer* out) {
+  using model::Activation;
+  constexpr auto kOrdinary = Numbers::kOrdinary;
+  const Case product = pointwise(kOrdinary), conv = window(kOrdinary),
+             deconv = transposed(kOrdinary), short_deconv = transposed(kOrdinary, 25);
+  const Case swish = plain(product, Activation::kSwish),
+             conv_swish = plain(conv, Activation::kSwish);
+  add_node(out, "gemm_nc", plain(product), gpu());
+  add_node(out, "gemm_nc", swish, gpu());
+  add_node(out, "gemm_nc", plain(pointwise(kOrdinary, 71, 25)), gpu());
+  add_node(out, "conv_nc", plain(conv), gpu());
+  add_node(out, "conv_nc", conv_swish, gpu());
+  add_node(out, "conv_nc", plain(small_window(kOrdinary)), gpu());
+  add_node(out, "deconv_nc", plain(short_deconv), gpu());
+  add_node(out, "deconv_nc", plain(short_deconv, Activation::kSigmoid), gpu());
+  for (const Case& c : {plain(product), swish}) {
+    add_node(out, "gemm_reg", c, plain_cpu());
+    add_node(out, "gemm_subgroup", c, subgroups_of_eight(), 8);
+  }
+  for (const Case& c : {plain(conv), conv_swish}) {
+    add_node(out, "conv_direct", c, plain_cpu());
+    add_node(out, "conv_subgroup", c, subgroups_of_eight(), 8);
+  }
+  for (const Case& c : {plain(deconv), plain(deconv, Activation::kSigmoid)}) {
+    add_node(out, "deconv", c, plain_cpu());
+    add_node(out, "deconv_subgroup", c, subgroups_of_eight(), 8);
+  }
+  const Case long_product = pointwise(kOrdinary, 39), tall = window(kOrdinary, 8);
+  for (const Matrix& m : kMatrices) {
+    add_node(out, "gemm_coopmat", plain(product), matrices(m), m.subgroup);
+    add_node(out, "gemm_coopmat", swish, matrices(m), m.subgroup);
+    add_node(out, "window_coopmat", plain(conv), matrices(m), m.subgroup);
+    add_node(out, "conv_coopmat", plain(wide_window(kOrdinary)), matrices(m), m.subgroup);
+    add_node(out, "deconv_coopmat", plain(deconv), matrices(m), m.subgroup);
+    for (const Case& c :
+         {long_product, plain(long_product), plain(long_product, Activation::kSwish)}) {
+      add_node(out, "gemm_coopmat", c, deep_matrices(m), m.subgroup);
+    }
+    for (const Case& c : {plain(tall), plain(tall, Activation::kSwish)}) {
+      add_node(out, "window_coopmat", c, deep_matrices(m), m.subgroup);
+    }
+  }
+  // As a CPU driver runs them, which compiles for seconds: its graphs have the same pipelines.
+  add_node(out, "depthwise", plain(wide_depthwise(kOrdinary)), subgroups_of_eight());
+  add_node(out, "depthwise_line", plain(wide_depthwise(kOrdinary)), small_groups());
+  add_node(out, "binary", plain(gated(kOrdinary)), subgroups_of_eight());
+  add_node(out, "resize", plain(resize(kOrdinary)), subgroups_of_eight());
+  add_node(out, "concat", plain(concat(kOrdinary, {4, 8, 3})), subgroups_of_eight());
+  add_node(out, "concat", plain(concat(kOrdinary, {4, 8, 4, 4, 12, 3})), subgroups_of_eight(), 0,
+           {{"INPUTS", "8"}});
+  add_node(out, "pool_max", plain(pool(kOrdinary, Op::kMaxPool)), subgroups_of_eight());
+  add_node(out, "pool_avg", plain(pool(kOrdinary, Op::kAvgPool)), subgroups_of_eight());
+  add_node(out, "squeeze_excite", plain(squeeze_excite(kOrdinary)), subgroups_of_eight());
+  add_gates_of_means(out);
+  add_node(out, "layer_norm", plain(layer_norm(kOrdinary)), subgroups_of_eight());
+  add_node(out, "attention", plain(attention(kOrdinary)), gpu());
+  add_node(out, "attention", plain(attention(kOrdinary)), subgroups_of_eight());
 }
 
 void add_picture(Writer* out, Numbers numbers) {
@@ -417,6 +537,7 @@ std::string all_answers() {
     add_floats(&out, numbers);
     add_best(&out, numbers);
   }
+  add_paths(&out);
   return out.text;
 }
 

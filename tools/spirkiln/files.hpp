@@ -17,8 +17,8 @@
 
 namespace spirkiln::gen {
 
-// No kernel comes near it; what does is not source text.
-inline constexpr std::uintmax_t kMaxSourceBytes = 1u << 20;
+// No kernel comes near it, and made answers (tools/answers) to half; what does is not source text.
+inline constexpr std::uintmax_t kMaxSourceBytes = 4u << 20;
 
 using tool::read_file;
 using tool::shown;
