@@ -117,7 +117,7 @@ std::span<const std::byte> DispatchTimer::result() const {
 Result<double> least_us(DispatchTimer& timer, std::size_t i, std::uint32_t runs) {
   double least = 0;
   for (std::uint32_t run = 0; run < runs; ++run) {
-    const auto us = timer.run(i);
+    auto us = timer.run(i);
     if (!us) return us;
     least = run == 0 ? *us : std::min(least, *us);
   }

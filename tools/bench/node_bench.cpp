@@ -11,6 +11,7 @@
 
 #include "cli_helpers.hpp"
 #include "commands.hpp"
+#include "json.hpp"
 #include "output_set.hpp"
 #include "program.hpp"
 
@@ -165,6 +166,20 @@ int run_layers(const Arguments& arguments) {
       return fail(written.error().message);
     }
   }
+  if (arguments.json) {
+    // Of nothing finite there is no least and no most.
+    const auto number = [&](double v) {
+      return std::isfinite(v) ? fmt::format("{:.9g}", v) : "null";
+    };
+    tool::print(
+        fmt::format("{{\"node\": {}, \"op\": {}, \"name\": {}, \"variant\": {}, \"n\": {}, \"h\": "
+                    "{}, \"w\": {}, "
+                    "\"c\": {}, \"min\": {}, \"max\": {}, \"mean\": {}, \"not_finite\": {}}}\n",
+                    *node, json::quoted(nodes[*node].op), json::quoted(nodes[*node].name),
+                    json::quoted(graph->variant()), t.n, t.h, t.w, t.c, number(least), number(most),
+                    number(mean), not_finite));
+    return 0;
+  }
   tool::print(
       fmt::format("node {} ({} {}) in {}: {}x{}x{}x{}, {:g} to {:g}, mean {:g}, {} not finite\n",
                   *node, nodes[*node].op, nodes[*node].name, graph->variant(), t.n, t.h, t.w, t.c,
@@ -205,6 +220,7 @@ void add_layers(CLI::App& app, Command* chosen) {
       ->check(tool::not_empty());
   mode->add_option("--backend", a->backend, "vulkan or cpu")
       ->check(CLI::IsMember({"vulkan", "cpu"}));
+  mode->add_flag("--json", a->json, "the line that is printed as one JSON object");
   mode->callback([a, chosen] { *chosen = [a] { return run_layers(*a); }; });
 }
 

@@ -89,7 +89,7 @@ struct Bench {
       if (!added) return added.error();
       *way = *added;
       if (auto s = timer.prepare(1); !s) return std::move(s).error();
-      const auto us = least_us(timer, *way, 2);
+      auto us = least_us(timer, *way, 2);
       if (!us) return us;
       const double wanted = options.ms * 1e3;
       if (*us >= wanted / 2 || *rounds == most) break;
@@ -114,7 +114,7 @@ struct Bench {
     d.local_size = {local, 1, 1};
     std::uint32_t rounds = 0;
     std::size_t way = 0;
-    const auto us = grown(**timer, d, form, kMaxFmaRounds, &rounds, &way);
+    auto us = grown(**timer, d, form, kMaxFmaRounds, &rounds, &way);
     if (!us) return us;
     // What becomes of each value that a chain begins with.
     std::array<double, 16 + 3 + kMaxFmaChains> ends{};
@@ -146,7 +146,7 @@ struct Bench {
     d.local_size = {local, 1, 1};
     std::uint32_t rounds = 0;
     std::size_t way = 0;
-    const auto us = grown(**timer, d, kFp32, kMaxSharedRounds, &rounds, &way);
+    auto us = grown(**timer, d, kFp32, kMaxSharedRounds, &rounds, &way);
     if (!us) return us;
     std::vector<double> sums(std::size_t{local} * 4);
     for (std::size_t k = 0; k < sums.size(); ++k) {
@@ -200,7 +200,7 @@ struct Bench {
     const auto way = (*timer)->add(d, kFp32);
     if (!way) return way.error();
     if (auto s = (*timer)->prepare(2); !s) return std::move(s).error();
-    const auto us = least_us(**timer, *way, options.runs);
+    auto us = least_us(**timer, *way, options.runs);
     if (!us) return us;
     const auto got = (*timer)->result();
     const auto [g, w] = std::mismatch(got.begin(), got.end(), wanted.begin());
@@ -222,7 +222,7 @@ struct Bench {
     const auto way = (*timer)->add(d, kFp32);
     if (!way) return way.error();
     if (auto s = (*timer)->prepare(kRepeats); !s) return std::move(s).error();
-    const auto us = least_us(**timer, *way, options.runs);
+    auto us = least_us(**timer, *way, options.runs);
     if (!us) return us;
     const double count = double{kRepeats} * options.runs;
     if (auto s = check(**timer, *way, kFp32, [&](std::size_t) { return count; }); !s) {
@@ -232,7 +232,8 @@ struct Bench {
   }
 
   Result<double> matrix_tflops(const Matrix& x) {
-    const std::uint32_t subgroups = 4;
+    const std::uint32_t subgroups =
+        std::clamp(device.state()->caps.max_invocations / x.subgroup, 1u, 4u);
     const std::size_t rows_b = x.k + kMatrixSums - 1;
     std::vector<float> a(std::size_t{x.m} * x.k), b(rows_b * x.n);
     std::mt19937 random(3);
@@ -253,7 +254,7 @@ struct Bench {
     d.local_size = {subgroups * x.subgroup, 1, 1};
     std::uint32_t rounds = 0;
     std::size_t way = 0;
-    const auto us = grown(**timer, d, kFp16p, kMaxMatrixRounds, &rounds, &way);
+    auto us = grown(**timer, d, kFp16p, kMaxMatrixRounds, &rounds, &way);
     if (!us) return us;
     std::vector<double> products(kMatrixSums * values);
     for (std::size_t k = 0; k < products.size(); ++k) {
