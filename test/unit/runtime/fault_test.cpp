@@ -59,7 +59,7 @@ std::vector<std::uint8_t> pixels(std::uint32_t h, std::uint32_t w) {
 }
 
 // What one process does, each step a second time where it failed: a device, a graph, a shape that
-// is prepared, a run, and a run of a larger shape for which memory grows.
+// is prepared, a run, a run of a larger shape for which memory grows, and a profile.
 struct Session {
   std::vector<Error> errors;
   std::vector<std::string> messages;
@@ -94,6 +94,9 @@ struct Session {
       if (!out) return;
       outputs.push_back((*out)[0].values);
     }
+    const auto px = pixels(6, 5);
+    const auto times = twice([&] { return graph->profile({1, 6, 5, px}, 2, 1); });
+    if (!times) return;
     done = true;
   }
 };
