@@ -224,11 +224,34 @@ Result<std::vector<Form>> forms_of(const Table& table, const KernelRequest& requ
   return forms;
 }
 
+// What the kernel will be made with, for its proof. Nothing where that is not known yet, or will be
+// refused.
+std::optional<ProofRequest> proof_request(const Table& table, const Selection& selected,
+                                          const KernelOptions& options) {
+  ProofRequest request{selected.variant, {}};
+  const table::BlobEntry& blob = table.blobs()[selected.blob];
+  const auto known = table.specs_of(blob);
+  for (const Constant& g : options.constants) {
+    const auto it = std::find_if(known.begin(), known.end(), [&](const table::SpecEntry& s) {
+      return g.name.empty() ? s.id == g.id : table.string(s.name) == g.name;
+    });
+    if (it == known.end()) return std::nullopt;
+    const auto bits = bits_of(g.value, it->type);
+    if (!bits) return std::nullopt;
+    request.specs.push_back({it->id, *bits});
+  }
+  const std::uint32_t z = blob.local_size_id[2];
+  if (z == table::kNone) return request;
+  if (is_size(options.optimal_for)) return std::nullopt;
+  if (is_size(options.local_size)) request.specs.push_back({z, options.local_size.z});
+  return request;
+}
+
 // The best variant that gives its known answers. On a device of the caller's nothing is run for
 // that without a lock on its queue, since who else uses it does not expect it; what is known
 // counts.
 Result<Selection> select_proven(const DeviceState& device, const Table& table,
-                                const SelectRequest& request) {
+                                const SelectRequest& request, const KernelOptions& options) {
   const auto no_proof = environment_switch("SPIRKILN_NO_PROOF");
   if (!no_proof) return no_proof.error();
   auto rules = select_rules(table, device->caps);
@@ -240,7 +263,10 @@ Result<Selection> select_proven(const DeviceState& device, const Table& table,
     Finding finding;
     if (selected && !*no_proof && !device->lost.load(std::memory_order_relaxed)) {
       const bool may_submit = !device->is_foreign || device->lock_queue != nullptr;
-      const auto judged = device->proofs->judge(device, table, {&selected->variant, 1}, may_submit);
+      const auto path = proof_request(table, *selected, options);
+      const auto judged =
+          path ? device->proofs->judge(device, table, {&*path, 1}, may_submit)
+               : device->proofs->judge(device, table, {&selected->variant, 1}, may_submit);
       if (!judged) return judged.error();
       finding = judged->front().finding;
       name = table.string(table.variants()[selected->variant].name);
@@ -278,7 +304,7 @@ Result<std::shared_ptr<const Kernel::State>> from_table(const Device& device,
   select.kernel = request.kernel;
   select.forms = *forms;
   select.axes = axes;
-  auto selected = select_proven(*vulkan, table, select);
+  auto selected = select_proven(*vulkan, table, select, options);
   if (!selected) return std::move(selected).error();
 
   const table::VariantEntry& variant = table.variants()[selected->variant];

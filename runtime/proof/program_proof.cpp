@@ -12,17 +12,17 @@ std::string_view name_of(const Table& table, std::uint32_t variant) {
   return table.string(table.variants()[variant].name);
 }
 
-std::vector<std::uint32_t> variants_of(const Table& table, const Program& program) {
-  std::vector<std::uint32_t> variants;
+std::vector<ProofRequest> requests_of(const Table& table, const Program& program) {
+  std::vector<ProofRequest> requests;
   for (const Step& step : program.steps) {
     const table::VariantEntry* v = table.find_variant(step.pipeline.kernel);
     if (v == nullptr) continue;
-    const auto index = static_cast<std::uint32_t>(v - table.variants().data());
-    if (std::find(variants.begin(), variants.end(), index) == variants.end()) {
-      variants.push_back(index);
+    ProofRequest r{static_cast<std::uint32_t>(v - table.variants().data()), step.pipeline.specs};
+    if (std::find(requests.begin(), requests.end(), r) == requests.end()) {
+      requests.push_back(std::move(r));
     }
   }
-  return variants;
+  return requests;
 }
 
 // "; using gemm_nc_fp16p instead".
@@ -44,10 +44,13 @@ Result<std::vector<WrongKernel>> wrong_kernels(const Device& device, const Table
                                                const MessageCallback& message) {
   const auto& state = device.state();
   Proofs& proofs = *state->proofs;
-  const auto judged = proofs.judge(state, table, variants_of(table, program));
+  const auto judged = proofs.judge(state, table, requests_of(table, program));
   if (!judged) return judged.error();
   std::vector<WrongKernel> wrong;
   for (const Proofs::Judgement& j : *judged) {
+    // One path that is wrong is enough.
+    const auto same = [&](const WrongKernel& w) { return w.variant == j.variant; };
+    if (std::any_of(wrong.begin(), wrong.end(), same)) continue;
     const std::string name(name_of(table, j.variant));
     if (j.finding.verdict == Verdict::kWrong) {
       wrong.push_back({j.variant, wrong_text(*state, name, j.finding)});

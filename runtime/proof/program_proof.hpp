@@ -17,9 +17,9 @@ struct WrongKernel {
   std::string text;  // what is wrong with it, for the user
 };
 
-// Proves what is unknown of the program's modules. `needs_subnormals` is asked where a kernel
-// flushes those of 16 bits; where the graph does not need them, that is told once and nothing more.
-// Errors: those of Proofs::judge.
+// Proves what is unknown of the paths that the program takes through its modules.
+// `needs_subnormals` is asked where a kernel flushes those of 16 bits; where the graph does not
+// need them, that is told once and nothing more. Errors: those of Proofs::judge.
 Result<std::vector<WrongKernel>> wrong_kernels(const Device& device, const Table& table,
                                                const Program& program,
                                                const std::function<bool()>& needs_subnormals,

@@ -32,6 +32,12 @@ std::string number(double v) {
 
 }  // namespace
 
+Status Proofs::load(const Device::State& device, const Table& table) {
+  if (auto s = load_answers(table); !s) return s;
+  load_verdicts(device);
+  return Ok{};
+}
+
 Status Proofs::load_answers(const Table& table) {
   const auto bytes = table.attachment(kAnswersAttachment);
   if (!bytes) return bytes.error();
@@ -91,24 +97,48 @@ Status Proofs::run(const std::shared_ptr<Device::State>& device, const Table& ta
 
 Result<std::vector<Proofs::Judgement>> Proofs::judge(const std::shared_ptr<Device::State>& device,
                                                      const Table& table,
+                                                     std::span<const ProofRequest> requests,
+                                                     bool may_run) {
+  const std::lock_guard lock(mutex_);
+  if (auto s = load(*device, table); !s) return std::move(s).error();
+  std::vector<ProofTask> tasks;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> own;  // answers of variants
+  for (const ProofRequest& r : requests) {
+    const auto [it, is_new] = own.try_emplace(r.variant);
+    if (is_new) it->second = answers_for(table, r.variant, answers_, device->caps.subgroup_size);
+    tasks.push_back({r.variant, answers_on_path(table, r, answers_, it->second)});
+  }
+  return judge_tasks(device, table, std::move(tasks), may_run);
+}
+
+Result<std::vector<Proofs::Judgement>> Proofs::judge(const std::shared_ptr<Device::State>& device,
+                                                     const Table& table,
                                                      std::span<const std::uint32_t> variants,
                                                      bool may_run) {
   const std::lock_guard lock(mutex_);
-  if (auto s = load_answers(table); !s) return std::move(s).error();
-  load_verdicts(*device);
+  if (auto s = load(*device, table); !s) return std::move(s).error();
+  std::vector<ProofTask> tasks;
+  for (const std::uint32_t v : variants) {
+    tasks.push_back({v, answers_for(table, v, answers_, device->caps.subgroup_size)});
+  }
+  return judge_tasks(device, table, std::move(tasks), may_run);
+}
+
+Result<std::vector<Proofs::Judgement>> Proofs::judge_tasks(
+    const std::shared_ptr<Device::State>& device, const Table& table, std::vector<ProofTask> all,
+    bool may_run) {
   std::vector<Judgement> judgements;
   std::vector<VerdictKey> keys;
   std::vector<ProofTask> tasks, alone;
   std::vector<VerdictKey> task_keys, alone_keys;
-  for (const std::uint32_t v : variants) {
-    judgements.push_back({v, {}});
-    ProofTask task{v, answers_for(table, v, answers_, device->caps.subgroup_size)};
-    const VerdictKey key{table.blobs()[table.variants()[v].blob].hash,
+  for (ProofTask& task : all) {
+    judgements.push_back({task.variant, {}});
+    const VerdictKey key{table.blobs()[table.variants()[task.variant].blob].hash,
                          hash_of(answers_, task.answers)};
     keys.push_back(key);
     if (from_disk_.erase(key) != 0) ++stats_.remembered;
     if (known_.contains(key) || !may_run) continue;
-    known_[key] = {};  // so that a module that comes twice runs once
+    known_[key] = {};  // so that a path that comes twice runs once
     if (task.answers.empty()) continue;
     if (const auto left = left_.find(key); left != left_.end()) {
       if (left->second.count >= kMaxTries) {

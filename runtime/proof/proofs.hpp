@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "proof/paths.hpp"
 #include "proof/tries.hpp"
 #include "proof/verdicts.hpp"
 
@@ -24,13 +25,19 @@ class Proofs {
     Finding finding;
   };
   struct Stats {
+    // Paths through modules, where not every path was asked for.
     std::uint32_t proved = 0;      // modules that were run
     std::uint32_t remembered = 0;  // modules whose verdict was on disk
     double ms = 0;                 // of all that was run
   };
 
-  // What is known of the table's variants after those that are unknown were run; they stay
-  // unproven where nothing may be run. One judgement a variant, in order. Errors: those of prove().
+  // What is known of the table's variants on these paths after those that are unknown were run;
+  // they stay unproven where nothing may be run. One judgement a request, in order: another path
+  // through the same module has a verdict of its own. Errors: those of prove().
+  Result<std::vector<Judgement>> judge(const std::shared_ptr<Device::State>& device,
+                                       const Table& table, std::span<const ProofRequest> requests,
+                                       bool may_run = true);
+  // The same for every path that there is an answer for. One judgement a variant.
   Result<std::vector<Judgement>> judge(const std::shared_ptr<Device::State>& device,
                                        const Table& table, std::span<const std::uint32_t> variants,
                                        bool may_run = true);
@@ -39,10 +46,16 @@ class Proofs {
   Stats stats() const;
 
  private:
+  // The answers of the table, and what is on disk.
+  Status load(const Device::State& device, const Table& table);
   Status load_answers(const Table& table);
   void load_verdicts(const Device::State& device);
-  // Of tasks and their keys, in order: to known_. A module whose proof was left once is run by
-  // itself, so that it alone is blamed the next time.
+  // One judgement a task, in order. A module whose proof was left once is run by itself, so that it
+  // alone is blamed the next time.
+  Result<std::vector<Judgement>> judge_tasks(const std::shared_ptr<Device::State>& device,
+                                             const Table& table, std::vector<ProofTask> all,
+                                             bool may_run);
+  // Of tasks and their keys, in order: to known_.
   Status run(const std::shared_ptr<Device::State>& device, const Table& table,
              std::span<const ProofTask> tasks, std::span<const VerdictKey> keys);
   void save(const Device::State& device, std::span<const StoredVerdict> fresh);

@@ -17,7 +17,7 @@
 
 namespace spirkiln {
 
-// One module, under the answers that it was held against.
+// One module, under the answers that it was held against: those of one path, or of all of them.
 struct VerdictKey {
   std::uint64_t blob = 0;     // hash of its words
   std::uint64_t answers = 0;  // of the answers, as they are stored

@@ -87,6 +87,75 @@ TEST_CASE("a kernel that lies is replaced: by its next form, another kernel, fp3
 #endif
 }
 
+namespace {
+
+// One convolution with this activation.
+Model convolution(model::Activation activation) {
+  PackBuilder b;
+  const auto a = b.tensor(b.n(), b.h(), b.w(), 16);
+  model::Node& node = b.node(model::Op::kConv, a, {b.input()},
+                             {b.weights(ramp(9 * 4 * 16)), b.floats(ramp(16)), b.floats(ramp(16))},
+                             {3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 3, 16});
+  node.epilogue.act = activation;
+  b.output(a);
+  auto model = Model::from_bytes(b.build(), "a convolution");
+  if (!model) FAIL(model.error().message);
+  return *model;
+}
+
+}  // namespace
+
+TEST_CASE("a program proves the paths that it takes, and a later one those that are new",
+          "[proof]") {
+  const Clean clean;
+  if (!open_device()) SKIP("no Vulkan device");
+  const Model plain = convolution(model::Activation::kNone);
+  const Model swish = convolution(model::Activation::kSwish);
+  const auto right_plain = right_values(plain), right_swish = right_values(swish);
+  fs::remove_all(clean.path);
+  faults().pose_as_card(true);
+  const table::KernelEntry* kernel = built_in().find("conv_nc");
+  REQUIRE(kernel != nullptr);
+  LieWhere where;
+  const auto& blob = built_in().blobs()[built_in().variants_of(*kernel).front().blob];
+  for (const table::SpecEntry& s : built_in().specs_of(blob)) {
+    if (built_in().string(s.name) == "act_kind") {
+      where = {s.id, static_cast<std::uint32_t>(model::Activation::kSwish)};
+    }
+  }
+  REQUIRE(where.spec_id != LieWhere::kEverywhere);
+  faults().doctor(liar_where(modules_of("conv_nc", {kFp16s, kFp16p}), where));
+  {
+    const auto opened = open_device();
+    CHECK(!near(run_graph(opened->device, swish, true).values, right_swish));
+    const auto proved = [&] { return opened->device.state()->proofs->stats().proved; };
+    const Ran first = run_graph(opened->device, plain);
+    INFO(first.error << joined(first.messages));
+    CHECK(near(first.values, right_plain));
+    CHECK(first.warnings == 0);  // the path that lies was not run
+    const auto before = proved();
+    CHECK(before >= 2);
+    const Ran second = run_graph(opened->device, swish);
+    INFO(second.error << joined(second.messages));
+    CHECK(near(second.values, right_swish));
+    CHECK_THAT(joined(second.messages),
+               ContainsSubstring("kernel conv_nc_fp16s gives wrong results on"));
+    CHECK(proved() > before);
+    // Who does without that path keeps the kernel.
+    const auto after = proved();
+    CHECK(run_graph(opened->device, plain).warnings == 0);
+    CHECK(proved() == after);
+  }
+  // At the next start each path has its verdict.
+  const auto opened = open_device();
+  CHECK(run_graph(opened->device, plain).warnings == 0);
+  const Ran ran = run_graph(opened->device, swish);
+  CHECK(near(ran.values, right_swish));
+  CHECK_THAT(joined(ran.messages),
+             ContainsSubstring("kernel conv_nc_fp16s gives wrong results on"));
+  CHECK(opened->device.state()->proofs->stats().proved == 0);
+}
+
 TEST_CASE("a driver that flushes keeps its halves, unless weights need subnormals", "[proof]") {
   const Clean clean;
   if (!open_device()) SKIP("no Vulkan device");

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels against their known answers: as the driver compiles them, and as one would that lies.
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <map>
 
 #include "proof_support.hpp"
+#include "spirkiln/compute.hpp"
 
 using namespace spirkiln;
 using namespace spirkiln::test;
@@ -178,4 +180,42 @@ TEST_CASE("a lie on one path through a kernel is found", "[proof]") {
       CHECK(f.wrong > 0);
     }
   }
+}
+
+TEST_CASE("a single kernel proves the path that its constants choose", "[proof]") {
+  const Clean clean;
+  const auto opened = open_device();
+  if (!opened) SKIP("no Vulkan device");
+  const auto table = KernelTable::open(SPIRKILN_OCR_TABLE);
+  REQUIRE(table.ok());
+  const table::KernelEntry* kernel = built_in().find("binary");
+  REQUIRE(kernel != nullptr);
+  LieWhere where;
+  const auto& blob = built_in().blobs()[built_in().variants_of(*kernel).front().blob];
+  for (const table::SpecEntry& s : built_in().specs_of(blob)) {
+    if (built_in().string(s.name) == "spread") where = {s.id, 1};
+  }
+  REQUIRE(where.spec_id != LieWhere::kEverywhere);
+  faults().doctor(liar_where(modules_of("binary"), where));
+  const auto create = [&](std::uint32_t residual, std::uint32_t spread) {
+    compute::KernelOptions options;
+    options.local_size = {32, 1, 1};
+    options.constants = {{"residual", residual}, {"spread", spread}};
+    const auto made =
+        compute::Kernel::create(opened->device, *table, {"binary", {"fp32"}}, options);
+    return made ? std::string() : made.error().message;
+  };
+  using Catch::Matchers::ContainsSubstring;
+  const auto proved = [&] { return opened->device.state()->proofs->stats().proved; };
+  CHECK(create(1, 0) == "");
+  CHECK(proved() == 1);
+  CHECK(create(1, 0) == "");
+  CHECK(proved() == 1);
+  CHECK_THAT(create(0, 1), ContainsSubstring("gave a wrong known answer"));
+  CHECK(proved() == 2);
+  // No answer is on this path, so each of them counts.
+  CHECK_THAT(create(1, 1), ContainsSubstring("gave a wrong known answer"));
+  CHECK(proved() == 3);
+  CHECK(create(1, 0) == "");
+  CHECK(proved() == 3);
 }
