@@ -58,9 +58,9 @@ spirkiln_status spirkiln_list_devices(spirkiln_device_info* infos, uint32_t capa
   const ErrorText text{error, error_bytes};
   clear(count);
   if (infos != nullptr) std::fill_n(infos, capacity, spirkiln_device_info{});
-  if (count == nullptr || (infos == nullptr && capacity > 0)) {
-    return fail("spirkiln_list_devices: count, or infos with a capacity, is NULL", text);
-  }
+  if (refused("spirkiln_list_devices", {given("count", count), given("infos", infos, capacity)},
+              text))
+    return SPIRKILN_INVALID_ARGUMENT;
   auto list = spirkiln::list_devices();
   if (!list) return fail(list.error(), text);
   *count = static_cast<uint32_t>(list->size());
@@ -72,7 +72,8 @@ spirkiln_status spirkiln_device_open(const spirkiln_device_options* options,
                                      spirkiln_device** device, char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   clear(device);
-  if (device == nullptr) return fail("spirkiln_device_open: device is NULL", text);
+  if (refused("spirkiln_device_open", {given("device", device)}, text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return give(spirkiln::guarded([&]() -> Result<spirkiln::Device> {
                 const auto o = device_options(options, "spirkiln_device_open");
                 if (!o) return o.error();
@@ -99,9 +100,8 @@ spirkiln_status spirkiln_model_open(const char* path, spirkiln_model** model, ch
                                     size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   clear(model);
-  if (path == nullptr || model == nullptr) {
-    return fail("spirkiln_model_open: path or model is NULL", text);
-  }
+  if (refused("spirkiln_model_open", {given("path", path), given("model", model)}, text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return give(spirkiln::guarded([&] { return spirkiln::Model::open(path); }), model, text);
 }
 
@@ -110,9 +110,9 @@ spirkiln_status spirkiln_model_from_memory(const void* bytes, size_t size, const
                                            size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   clear(model);
-  if (model == nullptr || (bytes == nullptr && size > 0)) {
-    return fail("spirkiln_model_from_memory: bytes or model is NULL", text);
-  }
+  if (refused("spirkiln_model_from_memory", {given("model", model), given("bytes", bytes, size)},
+              text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return give(spirkiln::guarded([&] {
                 const auto* begin = static_cast<const std::byte*>(bytes);
                 return spirkiln::Model::from_bytes(std::vector<std::byte>(begin, begin + size),
@@ -128,10 +128,11 @@ spirkiln_status spirkiln_graph_create(spirkiln_device* device, spirkiln_model* m
                                       char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   clear(graph);
-  if (graph == nullptr) return fail("spirkiln_graph_create: graph is NULL", text);
-  if (!valid(device) || !valid(model)) {
-    return fail("spirkiln_graph_create: device or model is NULL, of another kind or closed", text);
-  }
+  if (refused("spirkiln_graph_create", {given("graph", graph)}, text))
+    return SPIRKILN_INVALID_ARGUMENT;
+  if (refused("spirkiln_graph_create", {open_handle("device", device), open_handle("model", model)},
+              text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return give(spirkiln::guarded([&]() -> Result<spirkiln::Graph> {
                 const auto o = graph_options(options, "spirkiln_graph_create");
                 if (!o) return o.error();
@@ -145,9 +146,8 @@ void spirkiln_graph_close(spirkiln_graph* graph) { close(graph); }
 spirkiln_status spirkiln_graph_prepare(spirkiln_graph* graph, uint32_t n, uint32_t h, uint32_t w,
                                        char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
-  if (!valid(graph)) {
-    return fail("spirkiln_graph_prepare: graph is NULL, of another kind or closed", text);
-  }
+  if (refused("spirkiln_graph_prepare", {open_handle("graph", graph)}, text))
+    return SPIRKILN_INVALID_ARGUMENT;
   const auto status = graph->graph.prepare(n, h, w);
   return status ? SPIRKILN_OK : fail(status.error(), text);
 }
@@ -162,11 +162,11 @@ spirkiln_status spirkiln_graph_run(spirkiln_graph* graph, uint32_t n, uint32_t h
   const ErrorText text{error, error_bytes};
   clear(timings);
   clear(outputs);
-  if (outputs == nullptr) return fail("spirkiln_graph_run: outputs is NULL", text);
-  if (!valid(graph) || (pixels == nullptr && size > 0)) {
-    return fail(
-        "spirkiln_graph_run: graph or pixels is NULL, or graph is of another kind or closed", text);
-  }
+  if (refused("spirkiln_graph_run", {given("outputs", outputs)}, text))
+    return SPIRKILN_INVALID_ARGUMENT;
+  if (refused("spirkiln_graph_run", {open_handle("graph", graph), given("pixels", pixels, size)},
+              text))
+    return SPIRKILN_INVALID_ARGUMENT;
   spirkiln::RunTimings t;
   const spirkiln_status status =
       give(graph->graph.run({n, h, w, {pixels, size}}, &t), outputs, text);

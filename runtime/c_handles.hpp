@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <initializer_list>
 #include <mutex>
 #include <new>
 #include <string>
@@ -53,6 +55,28 @@ inline spirkiln_status fail(const Error& error, const ErrorText& out) {
 inline spirkiln_status fail(const char* message, const ErrorText& out) {
   put_text(out.text, out.bytes, message);
   return SPIRKILN_INVALID_ARGUMENT;
+}
+
+// An argument that must be there.
+struct Needed {
+  const char* name;
+  const char* fault;  // null where there is none
+};
+// A pointer to `count` of something, or to one.
+inline Needed given(const char* name, const void* pointer, std::size_t count = 1) {
+  return {name, pointer == nullptr && count > 0 ? "is NULL" : nullptr};
+}
+
+// True, with the first that is missing by its name, where one is.
+inline bool refused(const char* function, std::initializer_list<Needed> all, const ErrorText& out) {
+  for (const Needed& n : all) {
+    if (n.fault == nullptr) continue;
+    char message[160];
+    std::snprintf(message, sizeof message, "%s: %s %s", function, n.name, n.fault);
+    put_text(out.text, out.bytes, message);
+    return true;
+  }
+  return false;
 }
 
 inline spirkiln_status finish(const Status& status, const ErrorText& out) {
@@ -104,6 +128,12 @@ class Open {
 template <typename Handle>
 bool valid(const Handle* handle) {
   return handle != nullptr && Open<Handle>::has(handle);
+}
+
+template <typename Handle>
+Needed open_handle(const char* name, const Handle* handle) {
+  if (handle == nullptr) return {name, "is NULL"};
+  return {name, valid(handle) ? nullptr : "is closed or of another kind"};
 }
 
 template <typename Handle>

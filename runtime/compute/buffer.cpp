@@ -8,6 +8,7 @@
 #include "graph/kernel_runner.hpp"
 #include "loader/guard.hpp"
 #include "loader/submit.hpp"
+#include "table/printable.hpp"
 #include "table/select.hpp"
 
 namespace spirkiln::compute {
@@ -108,7 +109,8 @@ Result<Form> form_of_name(const std::string& name) {
   }
   std::string known;
   for (const std::string_view n : form_names()) known += " " + std::string(n);
-  return Error{ErrorCode::kInvalidArgument, "no form is called '" + name + "'; there are:" + known};
+  return Error{ErrorCode::kInvalidArgument,
+               "no form is called '" + printable(name) + "'; there are:" + known};
 }
 
 }  // namespace
@@ -123,6 +125,11 @@ Result<DeviceState> vulkan_of(const Device& device) {
                "compute::open_device"};
 }
 
+Error never_made(const char* what) {
+  return Error{ErrorCode::kInvalidArgument,
+               std::string("the ") + what + " was never made, or was moved from"};
+}
+
 VkPhysicalDeviceLimits limits_of(const spirkiln::Device::State& device) {
   VkPhysicalDeviceProperties properties{};
   device.instance->functions().vkGetPhysicalDeviceProperties(device.physical, &properties);
@@ -133,12 +140,14 @@ Result<Buffer> Buffer::create(const Device& device, std::uint64_t bytes, Memory 
   return guarded([&] { return make_buffer(device, bytes, memory); });
 }
 Status Buffer::write(std::span<const std::byte> bytes, std::uint64_t offset) {
+  if (state_ == nullptr) return never_made("buffer");
   return guarded([&] { return write_buffer(*state_, bytes, offset); });
 }
 Status Buffer::read(std::span<std::byte> bytes, std::uint64_t offset) const {
+  if (state_ == nullptr) return never_made("buffer");
   return guarded([&] { return read_buffer(*state_, bytes, offset); });
 }
-std::uint64_t Buffer::bytes() const { return state_->bytes; }
+std::uint64_t Buffer::bytes() const { return state_ != nullptr ? state_->bytes : 0; }
 
 Result<std::vector<std::byte>> to_storage(std::span<const float> values, const std::string& form) {
   auto known = form_of_name(form);
@@ -150,6 +159,12 @@ Result<std::vector<std::byte>> to_storage(std::span<const float> values, const s
 Result<std::vector<float>> from_storage(std::span<const std::byte> bytes, const std::string& form) {
   auto known = form_of_name(form);
   if (!known) return std::move(known).error();
+  const std::size_t lane = known->storage == table::Storage::kFp32 ? 4 : 2;
+  if (bytes.size() % lane != 0) {
+    return Error{ErrorCode::kInvalidArgument, std::to_string(bytes.size()) +
+                                                  " bytes are no whole number of lanes: one has " +
+                                                  std::to_string(lane) + " in " + form};
+  }
   return guarded(
       [&]() -> Result<std::vector<float>> { return spirkiln::from_storage(bytes, *known); });
 }

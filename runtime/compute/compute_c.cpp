@@ -84,15 +84,18 @@ Result<compute::KernelOptions> kernel_options(const spirkiln_kernel_options* fro
 
 Result<compute::KernelRequest> kernel_request(const spirkiln_kernel_request* from,
                                               const char* function) {
-  const auto all =
-      read_options(from, SPIRKILN_KERNEL_REQUEST_INIT, sizeof(spirkiln_kernel_request), function);
+  const auto all = read_options(from, SPIRKILN_KERNEL_REQUEST_INIT,
+                                offsetof(spirkiln_kernel_request, avoid), function);
   if (!all) return all.error();
-  if (all->kernel == nullptr || (all->forms == nullptr && all->form_count > 0) ||
-      (all->axes == nullptr && all->axis_count > 0)) {
-    return wrong(std::string(function) + ": kernel, forms or axes of the request is NULL");
+  for (const Needed& n : {given("kernel", all->kernel), given("forms", all->forms, all->form_count),
+                          given("axes", all->axes, all->axis_count)}) {
+    if (n.fault != nullptr) {
+      return wrong(std::string(function) + ": " + n.name + " of the request " + n.fault);
+    }
   }
   compute::KernelRequest request;
   request.kernel = all->kernel;
+  request.avoid = text_or_empty(all->avoid);
   for (uint32_t i = 0; i < all->form_count; ++i) {
     request.forms.push_back(text_or_empty(all->forms[i]));
   }
@@ -106,9 +109,11 @@ Result<compute::Dispatch> dispatch_of(const spirkiln_dispatch* from, const char*
   if (from == nullptr) return wrong(std::string(function) + ": dispatch is NULL");
   const auto all = read_options(from, SPIRKILN_DISPATCH_INIT, sizeof(spirkiln_dispatch), function);
   if (!all) return all.error();
-  if ((all->bindings == nullptr && all->binding_count > 0) ||
-      (all->push == nullptr && all->push_bytes > 0)) {
-    return wrong(std::string(function) + ": bindings or push of the dispatch is NULL");
+  for (const Needed& n : {given("bindings", all->bindings, all->binding_count),
+                          given("push", all->push, all->push_bytes)}) {
+    if (n.fault != nullptr) {
+      return wrong(std::string(function) + ": " + n.name + " of the dispatch " + n.fault);
+    }
   }
   compute::Dispatch dispatch;
   dispatch.push = {static_cast<const std::byte*>(all->push), all->push_bytes};
@@ -137,9 +142,8 @@ spirkiln_status spirkiln_kernel_table_open(const char* path, spirkiln_kernel_tab
                                            char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   clear(table);
-  if (path == nullptr || table == nullptr) {
-    return fail("spirkiln_kernel_table_open: path or table is NULL", text);
-  }
+  if (refused("spirkiln_kernel_table_open", {given("path", path), given("table", table)}, text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return give(guarded([&] { return spirkiln::KernelTable::open(path); }), table, text);
 }
 
@@ -148,9 +152,9 @@ spirkiln_status spirkiln_kernel_table_from_memory(const void* bytes, size_t size
                                                   size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   clear(table);
-  if (table == nullptr || (bytes == nullptr && size > 0)) {
-    return fail("spirkiln_kernel_table_from_memory: bytes or table is NULL", text);
-  }
+  if (refused("spirkiln_kernel_table_from_memory",
+              {given("table", table), given("bytes", bytes, size)}, text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return give(guarded([&] {
                 return spirkiln::KernelTable::from_memory(
                     {static_cast<const unsigned char*>(bytes), size},
@@ -167,9 +171,9 @@ spirkiln_status spirkiln_compute_device_open(const spirkiln_device_options* opti
                                              char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   clear(device);
-  if (device == nullptr || (tables == nullptr && table_count > 0)) {
-    return fail("spirkiln_compute_device_open: device or tables is NULL", text);
-  }
+  if (refused("spirkiln_compute_device_open",
+              {given("device", device), given("tables", tables, table_count)}, text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return give(guarded([&]() -> Result<spirkiln::Device> {
                 const auto o = device_options(options, "spirkiln_compute_device_open");
                 if (!o) return o.error();
@@ -191,11 +195,9 @@ spirkiln_status spirkiln_buffer_create(spirkiln_device* device, uint64_t bytes,
                                        char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   clear(buffer);
-  if (buffer == nullptr || !valid(device)) {
-    return fail(
-        "spirkiln_buffer_create: buffer is NULL, or device is NULL, of another kind or closed",
-        text);
-  }
+  if (refused("spirkiln_buffer_create", {given("buffer", buffer), open_handle("device", device)},
+              text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return give(compute::Buffer::create(device->device, bytes, static_cast<compute::Memory>(memory)),
               buffer, text);
 }
@@ -209,20 +211,18 @@ uint64_t spirkiln_buffer_bytes(const spirkiln_buffer* buffer) {
 spirkiln_status spirkiln_buffer_write(spirkiln_buffer* buffer, uint64_t offset, const void* bytes,
                                       size_t size, char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
-  if (!valid(buffer) || (bytes == nullptr && size > 0)) {
-    return fail(
-        "spirkiln_buffer_write: bytes is NULL, or buffer is NULL, of another kind or closed", text);
-  }
+  if (refused("spirkiln_buffer_write", {open_handle("buffer", buffer), given("bytes", bytes, size)},
+              text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return finish(buffer->buffer.write({static_cast<const std::byte*>(bytes), size}, offset), text);
 }
 
 spirkiln_status spirkiln_buffer_read(const spirkiln_buffer* buffer, uint64_t offset, void* bytes,
                                      size_t size, char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
-  if (!valid(buffer) || (bytes == nullptr && size > 0)) {
-    return fail("spirkiln_buffer_read: bytes is NULL, or buffer is NULL, of another kind or closed",
-                text);
-  }
+  if (refused("spirkiln_buffer_read", {open_handle("buffer", buffer), given("bytes", bytes, size)},
+              text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return finish(buffer->buffer.read({static_cast<std::byte*>(bytes), size}, offset), text);
 }
 
@@ -230,12 +230,9 @@ spirkiln_status spirkiln_image_create(spirkiln_device* device, const spirkiln_im
                                       spirkiln_image** image, char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   clear(image);
-  if (image == nullptr || shape == nullptr || !valid(device)) {
-    return fail(
-        "spirkiln_image_create: image or shape is NULL, or device is NULL, of another kind or "
-        "closed",
-        text);
-  }
+  if (refused("spirkiln_image_create",
+              {given("image", image), given("shape", shape), open_handle("device", device)}, text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return give(compute::Image::create(device->device, shape_of(*shape)), image, text);
 }
 
@@ -248,20 +245,18 @@ uint64_t spirkiln_image_bytes(const spirkiln_image* image) {
 spirkiln_status spirkiln_image_write(spirkiln_image* image, const void* texels, size_t size,
                                      char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
-  if (!valid(image) || (texels == nullptr && size > 0)) {
-    return fail("spirkiln_image_write: texels is NULL, or image is NULL, of another kind or closed",
-                text);
-  }
+  if (refused("spirkiln_image_write", {open_handle("image", image), given("texels", texels, size)},
+              text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return finish(image->image.write({static_cast<const std::byte*>(texels), size}), text);
 }
 
 spirkiln_status spirkiln_image_read(const spirkiln_image* image, void* texels, size_t size,
                                     char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
-  if (!valid(image) || (texels == nullptr && size > 0)) {
-    return fail("spirkiln_image_read: texels is NULL, or image is NULL, of another kind or closed",
-                text);
-  }
+  if (refused("spirkiln_image_read", {open_handle("image", image), given("texels", texels, size)},
+              text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return finish(image->image.read({static_cast<std::byte*>(texels), size}), text);
 }
 
@@ -273,12 +268,11 @@ spirkiln_status spirkiln_kernel_from_table(spirkiln_device* device, spirkiln_ker
   static constexpr const char* kName = "spirkiln_kernel_from_table";
   const ErrorText text{error, error_bytes};
   clear(kernel);
-  if (kernel == nullptr || request == nullptr || !valid(device) || !valid(table)) {
-    return fail(
-        "spirkiln_kernel_from_table: kernel or request is NULL, or device or table is NULL or of "
-        "another kind",
-        text);
-  }
+  if (refused("spirkiln_kernel_from_table",
+              {given("kernel", kernel), given("request", request), open_handle("device", device),
+               open_handle("table", table)},
+              text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return give(guarded([&]() -> Result<compute::Kernel> {
                 const auto r = kernel_request(request, kName);
                 if (!r) return r.error();
@@ -296,12 +290,11 @@ spirkiln_status spirkiln_kernel_from_words(spirkiln_device* device, const uint32
                                            size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   clear(kernel);
-  if (kernel == nullptr || (words == nullptr && word_count > 0) || !valid(device)) {
-    return fail(
-        "spirkiln_kernel_from_words: kernel or words is NULL, or device is NULL, of another kind "
-        "or closed",
-        text);
-  }
+  if (refused("spirkiln_kernel_from_words",
+              {given("kernel", kernel), given("words", words, word_count),
+               open_handle("device", device)},
+              text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return give(guarded([&]() -> Result<compute::Kernel> {
                 const auto o = kernel_options(options, "spirkiln_kernel_from_words");
                 if (!o) return o.error();
@@ -350,8 +343,8 @@ spirkiln_status spirkiln_kernel_get_binding(const spirkiln_kernel* kernel, uint3
 spirkiln_status spirkiln_kernel_run(spirkiln_kernel* kernel, const spirkiln_dispatch* dispatch,
                                     char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
-  if (!valid(kernel))
-    return fail("spirkiln_kernel_run: kernel is NULL, of another kind or closed", text);
+  if (refused("spirkiln_kernel_run", {open_handle("kernel", kernel)}, text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return finish(guarded([&]() -> Status {
                   const auto d = dispatch_of(dispatch, "spirkiln_kernel_run");
                   if (!d) return d.error();
@@ -364,11 +357,9 @@ spirkiln_status spirkiln_sequence_create(spirkiln_device* device, spirkiln_seque
                                          char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   clear(sequence);
-  if (sequence == nullptr || !valid(device)) {
-    return fail(
-        "spirkiln_sequence_create: sequence is NULL, or device is NULL, of another kind or closed",
-        text);
-  }
+  if (refused("spirkiln_sequence_create",
+              {given("sequence", sequence), open_handle("device", device)}, text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return give(compute::Sequence::create(device->device), sequence, text);
 }
 
@@ -378,10 +369,9 @@ spirkiln_status spirkiln_sequence_add(spirkiln_sequence* sequence, spirkiln_kern
                                       const spirkiln_dispatch* dispatch, char* error,
                                       size_t error_bytes) {
   const ErrorText text{error, error_bytes};
-  if (!valid(sequence) || !valid(kernel)) {
-    return fail("spirkiln_sequence_add: sequence or kernel is NULL, of another kind or closed",
-                text);
-  }
+  if (refused("spirkiln_sequence_add",
+              {open_handle("sequence", sequence), open_handle("kernel", kernel)}, text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return finish(guarded([&]() -> Status {
                   const auto d = dispatch_of(dispatch, "spirkiln_sequence_add");
                   if (!d) return d.error();
@@ -393,9 +383,8 @@ spirkiln_status spirkiln_sequence_add(spirkiln_sequence* sequence, spirkiln_kern
 spirkiln_status spirkiln_sequence_run(spirkiln_sequence* sequence, char* error,
                                       size_t error_bytes) {
   const ErrorText text{error, error_bytes};
-  if (!valid(sequence)) {
-    return fail("spirkiln_sequence_run: sequence is NULL, of another kind or closed", text);
-  }
+  if (refused("spirkiln_sequence_run", {open_handle("sequence", sequence)}, text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return finish(sequence->sequence.run(), text);
 }
 
@@ -404,9 +393,9 @@ spirkiln_status spirkiln_device_from_vulkan(const spirkiln_external_device* exte
                                             size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   clear(device);
-  if (device == nullptr || external == nullptr) {
-    return fail("spirkiln_device_from_vulkan: external or device is NULL", text);
-  }
+  if (refused("spirkiln_device_from_vulkan", {given("device", device), given("external", external)},
+              text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return give(guarded([&]() -> Result<spirkiln::Device> {
                 const auto all =
                     read_options(external, spirkiln_external_device{},
@@ -437,11 +426,9 @@ spirkiln_status spirkiln_buffer_wrap(spirkiln_device* device, VkBuffer buffer, u
                                      spirkiln_buffer** wrapped, char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   clear(wrapped);
-  if (wrapped == nullptr || !valid(device)) {
-    return fail(
-        "spirkiln_buffer_wrap: wrapped is NULL, or device is NULL, of another kind or closed",
-        text);
-  }
+  if (refused("spirkiln_buffer_wrap", {given("wrapped", wrapped), open_handle("device", device)},
+              text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return give(compute::wrap(device->device, buffer, bytes), wrapped, text);
 }
 
@@ -450,20 +437,17 @@ spirkiln_status spirkiln_image_wrap(spirkiln_device* device, VkImage image, VkIm
                                     char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
   clear(wrapped);
-  if (wrapped == nullptr || shape == nullptr || !valid(device)) {
-    return fail(
-        "spirkiln_image_wrap: wrapped or shape is NULL, or device is NULL, of another kind or "
-        "closed",
-        text);
-  }
+  if (refused("spirkiln_image_wrap",
+              {given("wrapped", wrapped), given("shape", shape), open_handle("device", device)},
+              text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return give(compute::wrap(device->device, image, view, shape_of(*shape)), wrapped, text);
 }
 
 spirkiln_status spirkiln_sequence_record(spirkiln_sequence* sequence, VkCommandBuffer commands,
                                          char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
-  if (!valid(sequence)) {
-    return fail("spirkiln_sequence_record: sequence is NULL, of another kind or closed", text);
-  }
+  if (refused("spirkiln_sequence_record", {open_handle("sequence", sequence)}, text))
+    return SPIRKILN_INVALID_ARGUMENT;
   return finish(compute::record(sequence->sequence, commands), text);
 }

@@ -73,7 +73,7 @@ Result<Device> open(const ExternalDevice& e) {
   fi.vkGetPhysicalDeviceProperties(e.physical, &properties);
   state->info = make_info(*caps, properties.apiVersion, 0);
   state->caps = *std::move(caps);
-  state->message = e.message;
+  state->message = kept_messages(e.message);
   state->lock_queue = e.lock_queue;
   state->unlock_queue = e.unlock_queue;
   state->queue_family = e.queue_family;

@@ -239,12 +239,19 @@ Result<Image> Image::create(const Device& device, const ImageShape& shape) {
   return guarded([&] { return make_image(device, shape); });
 }
 Status Image::write(std::span<const std::byte> texels) {
+  if (state_ == nullptr) return never_made("image");
   return guarded([&] { return write_image(*state_, texels); });
 }
 Status Image::read(std::span<std::byte> texels) const {
+  if (state_ == nullptr) return never_made("image");
   return guarded([&] { return read_image(*state_, texels); });
 }
-const ImageShape& Image::shape() const { return state_->shape; }
-std::uint64_t Image::bytes() const { return bytes_of(state_->shape).value(); }
+const ImageShape& Image::shape() const {
+  static const ImageShape nothing{0, {0, 0, 0}, ImageFormat::kRgba32f};
+  return state_ != nullptr ? state_->shape : nothing;
+}
+std::uint64_t Image::bytes() const {
+  return state_ != nullptr ? bytes_of(state_->shape).value() : 0;
+}
 
 }  // namespace spirkiln::compute

@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "compute/local_size.hpp"
 #include "loader/environment.hpp"
 #include "loader/guard.hpp"
+#include "loader/user_rules.hpp"
 #include "proof/proofs.hpp"
-#include "table/device_rules.hpp"
+#include "table/kernel_forms.hpp"
 #include "table/kernel_table.hpp"
+#include "table/printable.hpp"
 #include "table/requirements.hpp"
 #include "table/select.hpp"
 
@@ -202,26 +205,66 @@ Result<std::shared_ptr<const Kernel::State>> from_words(const Device& device,
   return make_kernel(*std::move(vulkan), *module, words, options.name, {}, options);
 }
 
-Result<std::vector<Form>> forms_of(const Table& table, const KernelRequest& request) {
+Result<Form> form_called(const std::string& name, const std::string& origin) {
+  if (const auto form = form_from_name(name)) return *form;
+  std::string known;
+  for (const std::string_view n : form_names()) known += " " + std::string(n);
+  return Error{ErrorCode::kInvalidArgument,
+               origin + "no form is called '" + printable(name) + "'; there are:" + known};
+}
+
+// The acceptable ones, best first: those of the request, of which $SPIRKILN_VARIANT is the only one
+// where it is among them. A kernel that was asked for in other forms keeps them, with a note.
+Result<std::vector<Form>> forms_of(const Device::State& device, const Table& table,
+                                   const table::KernelEntry& kernel, const KernelRequest& request) {
   std::vector<Form> forms;
   for (const std::string& name : request.forms) {
-    const auto form = form_from_name(name);
-    if (!form) {
-      std::string known;
-      for (const std::string_view n : form_names()) known += " " + std::string(n);
-      return Error{ErrorCode::kInvalidArgument,
-                   "no form is called '" + name + "'; there are:" + known};
-    }
+    auto form = form_called(name, {});
+    if (!form) return std::move(form).error();
     forms.push_back(*form);
   }
-  const table::KernelEntry* kernel = table.find(request.kernel);
-  if (!forms.empty() || kernel == nullptr) return forms;
-  for (const table::VariantEntry& v : table.variants_of(*kernel)) {
-    const Form form = form_of(v);
-    const bool known = std::find(forms.begin(), forms.end(), form) != forms.end();
-    if (!known && !form.is_image()) forms.push_back(form);
+  if (const char* variable = environment("SPIRKILN_VARIANT")) {
+    auto wished = form_called(variable, "SPIRKILN_VARIANT: ");
+    if (!wished) return std::move(wished).error();
+    if (forms.empty() || std::find(forms.begin(), forms.end(), *wished) != forms.end()) {
+      return std::vector<Form>{*wished};
+    }
+    const std::string note = "kernel " + request.kernel + " is not asked for in " + variable +
+                             ", which SPIRKILN_VARIANT wants";
+    if (device.proofs->tell_once(note)) device.say(Severity::kInfo, note);
   }
-  return forms;
+  return forms.empty() ? forms_on_buffers(table, kernel) : forms;
+}
+
+struct WrongVariant {
+  std::string name, text;  // text: what to tell of it
+  Finding finding;
+};
+
+// What follows in a message about variants that gave wrong answers: the one that runs instead, or
+// none, and whether it is rather the answer that is wrong.
+std::string behind_wrong(const std::vector<WrongVariant>& wrong, const std::string& instead,
+                         Verdict verdict) {
+  std::string text = "; no other variant is left";
+  if (!instead.empty()) {
+    text = "; using " + instead + " instead";
+    if (verdict == Verdict::kUnproven) {
+      text += " (not tried: it has no known answer; is a tolerance for its form missing?)";
+    }
+  }
+  // Drivers do not make one mistake in several forms: as many values wrong, and as far off. (Which
+  // is the worst is decided by rounding where all are off by the same.)
+  const auto off = [](const Finding& f) { return double{f.got} - f.expected; };
+  const Finding& first = wrong.front().finding;
+  const bool agree = std::all_of(wrong.begin(), wrong.end(), [&](const WrongVariant& w) {
+    const Finding& f = w.finding;
+    return f.wrong != 0 && f.wrong == first.wrong &&
+           std::abs(off(f) - off(first)) <= 0.02 * std::abs(off(first));
+  });
+  if (wrong.size() > 1 && agree && (instead.empty() || verdict == Verdict::kUnproven)) {
+    text += "; all variants that were tried agree: is the answer in the manifest right?";
+  }
+  return text;
 }
 
 // What the kernel will be made with, for its proof. Nothing where that is not known yet, or will be
@@ -251,12 +294,13 @@ std::optional<ProofRequest> proof_request(const Table& table, const Selection& s
 // that without a lock on its queue, since who else uses it does not expect it; what is known
 // counts.
 Result<Selection> select_proven(const DeviceState& device, const Table& table,
-                                const SelectRequest& request, const KernelOptions& options) {
+                                const SelectRequest& request, const std::string& avoid,
+                                const KernelOptions& options) {
   const auto no_proof = environment_switch("SPIRKILN_NO_PROOF");
   if (!no_proof) return no_proof.error();
-  auto rules = select_rules(table, device->caps);
+  auto rules = user_rules(*device, table, {{}, {}, avoid, "KernelRequest"});
   if (!rules) return std::move(rules).error();
-  std::vector<std::pair<std::string, std::string>> wrong;  // name, and what to tell of it
+  std::vector<WrongVariant> wrong;
   while (true) {
     auto selected = select_blob(table, request, device->caps, *rules);
     std::string name;
@@ -274,13 +318,12 @@ Result<Selection> select_proven(const DeviceState& device, const Table& table,
     if (finding.verdict == Verdict::kWrong) {
       rules->failed.insert(table.blobs()[selected->blob].hash);
       const std::string text = wrong_text(*device, name, finding);
-      wrong.emplace_back(std::move(name), text);
+      wrong.push_back({std::move(name), text, finding});
       continue;
     }
-    for (const auto& [variant, text] : wrong) {
-      if (!device->proofs->tell_once(variant)) continue;
-      device->say(Severity::kWarning, text + (selected ? "; using " + name + " instead"
-                                                       : "; no other variant is left"));
+    for (const WrongVariant& w : wrong) {
+      if (!device->proofs->tell_once(w.name)) continue;
+      device->say(Severity::kWarning, w.text + behind_wrong(wrong, name, finding.verdict));
     }
     return selected;
   }
@@ -296,7 +339,11 @@ Result<std::shared_ptr<const Kernel::State>> from_table(const Device& device,
     return Error{ErrorCode::kInvalidArgument, "the table was never opened"};
   }
   const Table& table = kernels.state()->table;
-  auto forms = forms_of(table, request);
+  const table::KernelEntry* kernel = table.find(request.kernel);
+  if (kernel == nullptr) {
+    return Error{ErrorCode::kNoVariant, unknown_kernel(table, request.kernel)};
+  }
+  auto forms = forms_of(**vulkan, table, *kernel, request);
   if (!forms) return std::move(forms).error();
   std::vector<AxisRequest> axes;
   for (const auto& [axis, value] : request.axes) axes.push_back({axis, value});
@@ -304,7 +351,7 @@ Result<std::shared_ptr<const Kernel::State>> from_table(const Device& device,
   select.kernel = request.kernel;
   select.forms = *forms;
   select.axes = axes;
-  auto selected = select_proven(*vulkan, table, select, options);
+  auto selected = select_proven(*vulkan, table, select, request.avoid, options);
   if (!selected) return std::move(selected).error();
 
   const table::VariantEntry& variant = table.variants()[selected->variant];
@@ -362,14 +409,25 @@ Result<Kernel> Kernel::create(const Device& device, std::span<const std::uint32_
   });
 }
 
-const std::string& Kernel::name() const { return state_->name; }
-const std::string& Kernel::form() const { return state_->form; }
-Extent Kernel::local_size() const { return state_->local_size; }
-const std::vector<BindingInfo>& Kernel::bindings() const { return state_->bindings; }
-const std::vector<ConstantInfo>& Kernel::constants() const { return state_->constants; }
-std::uint32_t Kernel::push_bytes() const { return state_->push_bytes; }
+namespace {
+
+// What a handle that holds nothing tells of itself.
+const Kernel::State& known_of(const std::shared_ptr<const Kernel::State>& state) {
+  static const Kernel::State nothing;
+  return state != nullptr ? *state : nothing;
+}
+
+}  // namespace
+
+const std::string& Kernel::name() const { return known_of(state_).name; }
+const std::string& Kernel::form() const { return known_of(state_).form; }
+Extent Kernel::local_size() const { return known_of(state_).local_size; }
+const std::vector<BindingInfo>& Kernel::bindings() const { return known_of(state_).bindings; }
+const std::vector<ConstantInfo>& Kernel::constants() const { return known_of(state_).constants; }
+std::uint32_t Kernel::push_bytes() const { return known_of(state_).push_bytes; }
 
 Extent Kernel::groups_for(const Extent& invocations) const {
+  if (state_ == nullptr) return {};
   const auto up = [](std::uint32_t n, std::uint32_t size) { return n / size + (n % size != 0); };
   const Extent& local = state_->local_size;
   return {up(invocations.x, local.x), up(invocations.y, local.y), up(invocations.z, local.z)};

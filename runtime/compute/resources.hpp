@@ -14,6 +14,8 @@ using DeviceState = std::shared_ptr<spirkiln::Device::State>;
 // The Vulkan side of a device. Errors: kUnsupported on the CPU backend, kInvalidArgument for a
 // device that was moved from.
 Result<DeviceState> vulkan_of(const Device& device);
+// What every call on an empty handle gives.
+Error never_made(const char* what);
 VkPhysicalDeviceLimits limits_of(const spirkiln::Device::State& device);
 
 struct Buffer::State {

@@ -191,6 +191,7 @@ Result<Sequence> Sequence::create(const Device& device) {
 }
 
 Status Sequence::add(const Kernel& kernel, const Dispatch& dispatch) {
+  if (state_ == nullptr) return never_made("sequence");
   return guarded([&]() -> Status {
     const std::lock_guard lock(state_->mutex);
     if (state_->prepared) {
@@ -206,6 +207,7 @@ Status Sequence::add(const Kernel& kernel, const Dispatch& dispatch) {
 }
 
 Status Sequence::run() {
+  if (state_ == nullptr) return never_made("sequence");
   return guarded([&] {
     const std::lock_guard lock(state_->mutex);
     return state_->run();
@@ -213,11 +215,13 @@ Status Sequence::run() {
 }
 
 std::uint32_t Sequence::dispatches() const {
+  if (state_ == nullptr) return 0;
   const std::lock_guard lock(state_->mutex);
   return static_cast<std::uint32_t>(state_->dispatches.size());
 }
 
 std::uint32_t Sequence::barriers() const {
+  if (state_ == nullptr) return 0;
   const std::lock_guard lock(state_->mutex);
   return state_->barriers;
 }

@@ -34,6 +34,10 @@ Status check_pictures(const Pictures& pictures) {
   return Ok{};
 }
 
+Error never_made() {
+  return Error{ErrorCode::kInvalidArgument, "the graph was never made, or was moved from"};
+}
+
 Error no_forms(const GraphOptions& options) {
   const std::string& variant = !options.variant.empty() ? options.variant
                                : !options.axes.empty()  ? options.axes
@@ -75,9 +79,11 @@ struct Graph::State {
 Result<std::shared_ptr<Graph::State>> Graph::State::create(const Device& device, const Model& model,
                                                            const GraphOptions& options) {
   auto state = std::make_shared<State>(device, model, options);
+  // Backends work, and speak, while the graph is locked.
+  state->options.message = kept_messages(options.message);
   if (device.state() != nullptr) {
     state->fall_back = device.backends()->fall_back && !asks_for_kernels(options);
-    auto graph = create_vulkan_graph(device, model, options);
+    auto graph = create_vulkan_graph(device, model, state->options);
     if (graph) {
       state->first = *std::move(graph);
       return state;
@@ -93,7 +99,7 @@ Result<std::shared_ptr<Graph::State>> Graph::State::create(const Device& device,
   if (asks_for_kernels(options)) return no_forms(options);
   auto cpu = open_cpu_backend();
   if (!cpu) return std::move(cpu).error();
-  auto graph = (*cpu)->create_graph(model, options);
+  auto graph = (*cpu)->create_graph(model, state->options);
   if (!graph) return std::move(graph).error();
   state->first = *std::move(graph);
   return state;
@@ -153,6 +159,11 @@ Result<GraphBackend*> Graph::State::cpu_for(const InputShape& shape, RunTimings*
 std::vector<std::string> variant_names() { return {form_names().begin(), form_names().end()}; }
 
 Result<Graph> Graph::create(const Device& device, const Model& model, const GraphOptions& options) {
+  if (device.backends() == nullptr || model.state() == nullptr) {
+    return Error{ErrorCode::kInvalidArgument, std::string("the ") +
+                                                  (model.state() == nullptr ? "model" : "device") +
+                                                  " was never opened, or was moved from"};
+  }
   auto state = guarded([&] { return State::create(device, model, options); });
   if (!state) return std::move(state).error();
   Graph graph;
@@ -161,6 +172,7 @@ Result<Graph> Graph::create(const Device& device, const Model& model, const Grap
 }
 
 Status Graph::prepare(std::uint32_t n, std::uint32_t h, std::uint32_t w) {
+  if (state_ == nullptr) return never_made();
   return guarded([&]() -> Status {
     const std::lock_guard lock(state_->mutex);
     auto backend = state_->backend_for({n, h, w}, nullptr);
@@ -170,6 +182,7 @@ Status Graph::prepare(std::uint32_t n, std::uint32_t h, std::uint32_t w) {
 }
 
 Result<std::vector<TensorF32>> Graph::run(const Pictures& pictures, RunTimings* timings) {
+  if (state_ == nullptr) return never_made();
   return guarded([&] { return state_->run(pictures, timings); });
 }
 
@@ -189,6 +202,7 @@ Result<std::vector<TensorF32>> Graph::State::run(const Pictures& pictures, RunTi
 }
 
 std::vector<NodeInfo> Graph::nodes() const {
+  if (state_ == nullptr) return {};
   const Model::State& model = *state_->model.state();
   std::vector<NodeInfo> nodes;
   for (const model::Node& n : model.nodes) nodes.push_back({model.string(n.name), op_name(n.op)});
@@ -197,6 +211,7 @@ std::vector<NodeInfo> Graph::nodes() const {
 
 Result<std::vector<TensorF32>> Graph::run_nodes(const Pictures& pictures, std::size_t first,
                                                 std::size_t count) {
+  if (state_ == nullptr) return never_made();
   return guarded([&]() -> Result<std::vector<TensorF32>> {
     const std::size_t all = state_->model.state()->nodes.size();
     if (count == 0 || first >= all || count > all - first) {
@@ -214,6 +229,7 @@ Result<std::vector<TensorF32>> Graph::run_nodes(const Pictures& pictures, std::s
 
 Result<std::vector<StepTime>> Graph::profile(const Pictures& pictures, std::uint32_t repeats,
                                              std::uint32_t rounds) {
+  if (state_ == nullptr) return never_made();
   return guarded([&]() -> Result<std::vector<StepTime>> {
     if (repeats < 1 || repeats > 1000 || rounds < 1 || rounds > 1000) {
       return Error{ErrorCode::kInvalidArgument, "a profile of " + std::to_string(repeats) +
@@ -228,9 +244,12 @@ Result<std::vector<StepTime>> Graph::profile(const Pictures& pictures, std::uint
   });
 }
 
-std::string Graph::variant() const { return state_->first->variant(); }
+std::string Graph::variant() const {
+  return state_ != nullptr ? state_->first->variant() : std::string();
+}
 
 std::vector<std::uint32_t> Graph::output_channels() const {
+  if (state_ == nullptr) return {};
   const Model::State& model = *state_->model.state();
   std::vector<std::uint32_t> channels;
   for (const std::uint32_t tensor : model.outputs) channels.push_back(model.channels(tensor));
@@ -238,6 +257,7 @@ std::vector<std::uint32_t> Graph::output_channels() const {
 }
 
 std::uint64_t Graph::device_bytes() const {
+  if (state_ == nullptr) return 0;
   const std::lock_guard lock(state_->mutex);
   return state_->first->bytes() + (state_->cpu != nullptr ? state_->cpu->bytes() : 0);
 }

@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "graph/pipelines.hpp"
+#include "loader/messages.hpp"
 #include "table/read_file.hpp"
 
 namespace spirkiln {
@@ -116,6 +117,7 @@ void PipelineStore::load() {
 }
 
 void PipelineStore::save() {
+  const MessageScope messages;  // also where no call of the interface is around it
   const std::lock_guard lock(mutex_);
   if (!dirty_ || cache_ == VK_NULL_HANDLE || path_.empty()) return;
   if (device_.lost.load(std::memory_order_relaxed)) return;

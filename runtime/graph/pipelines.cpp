@@ -9,6 +9,8 @@
 
 #include <xxhash.h>
 
+#include "loader/messages.hpp"
+
 namespace spirkiln {
 namespace {
 
@@ -225,7 +227,9 @@ Result<std::vector<std::shared_ptr<Pipeline>>> PipelineStore::get(
   // Compiling is the cold start, and drivers compile on the thread that asks.
   const auto begin = std::chrono::steady_clock::now();
   std::atomic<std::size_t> next{0};
+  MessageScope* const scope = MessageScope::current();
   auto work = [&] {
+    const WorkerMessages messages(scope);
     for (std::size_t i = next++; i < missing.size(); i = next++) {
       const PipelineRequest& request = *missing[i].request;
       const auto words = table.words(request.blob);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "graph/epilogue.hpp"
+#include "table/printable.hpp"
 
 namespace spirkiln {
 namespace {
@@ -266,7 +267,7 @@ Result<std::vector<Form>> choose_forms(const std::string& variant, const DeviceC
         names.append(names.empty() ? "" : ", ").append(name);
       }
       return Error{ErrorCode::kInvalidArgument,
-                   "there is no variant \"" + variant + "\"; they are " + names};
+                   "there is no variant \"" + printable(variant) + "\"; they are " + names};
     }
     return std::vector<Form>{*form};
   }

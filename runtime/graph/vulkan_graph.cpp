@@ -14,9 +14,9 @@
 #include "graph/plan.hpp"
 #include "graph/step_times.hpp"
 #include "loader/environment.hpp"
+#include "loader/user_rules.hpp"
 #include "proof/program_proof.hpp"
-#include "table/device_rules.hpp"
-#include "table/wishes.hpp"
+#include "table/printable.hpp"
 
 namespace spirkiln {
 namespace {
@@ -341,27 +341,6 @@ std::string VulkanGraph::variant() const {
 
 }  // namespace
 
-namespace {
-
-// An option, else the variable that stands for it.
-WishText wish_text(const std::string& option, const char* option_name, const char* variable) {
-  if (!option.empty()) return {option, option_name};
-  const char* text = environment(variable);
-  return {text != nullptr ? text : "", variable};
-}
-
-Result<SelectRules> rules_of(const Table& table, const DeviceCaps& caps,
-                             const GraphOptions& options) {
-  auto wishes =
-      parse_wishes(table, {wish_text(options.axes, "GraphOptions::axes", "SPIRKILN_AXES"),
-                           wish_text(options.kernels, "GraphOptions::kernels", "SPIRKILN_KERNELS"),
-                           wish_text(options.avoid, "GraphOptions::avoid", "SPIRKILN_AVOID")});
-  if (!wishes) return std::move(wishes).error();
-  return select_rules(table, caps, *std::move(wishes));
-}
-
-}  // namespace
-
 bool is_lost(const Device& device) { return device.state()->lost.load(std::memory_order_relaxed); }
 
 Error lost_error(const Device& device) { return device.state()->lost_error(); }
@@ -377,7 +356,7 @@ Result<std::unique_ptr<GraphBackend>> create_vulkan_graph(const Device& device, 
   }
   const auto no_proof = environment_switch("SPIRKILN_NO_PROOF");
   if (!no_proof) return no_proof.error();
-  auto rules = rules_of(*table, device.state()->caps, options);
+  auto rules = user_rules(*device.state(), *table, {options.axes, options.kernels, options.avoid});
   if (!rules) return std::move(rules).error();
   auto forms = choose_forms(variant, device.state()->caps);
   if (!forms) return std::move(forms).error();
@@ -392,7 +371,7 @@ Result<std::unique_ptr<GraphBackend>> create_vulkan_graph(const Device& device, 
         std::from_chars(text.data(), text.data() + text.size(), state->repeats);
     if (wrong != std::errc() || end != text.data() + text.size() || state->repeats > 1000) {
       return Error{ErrorCode::kInvalidArgument,
-                   "SPIRKILN_PROFILE is '" + std::string(text) +
+                   "SPIRKILN_PROFILE is '" + printable(text) +
                        "'; expected how often each step runs, 0 (no profile) to 1000"};
     }
   }

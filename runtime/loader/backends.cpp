@@ -6,6 +6,7 @@
 #include "loader/environment.hpp"
 #include "loader/guard.hpp"
 #include "loader/library.hpp"
+#include "table/printable.hpp"
 
 namespace spirkiln {
 namespace {
@@ -77,7 +78,7 @@ Result<std::string> wanted_backend(const DeviceOptions& options) {
   const auto names = backend_names();
   if (std::find(names.begin(), names.end(), wanted) != names.end()) return wanted;
   return Error{ErrorCode::kInvalidArgument,
-               origin + " is '" + wanted + "'; expected auto, vulkan or cpu"};
+               origin + " is '" + printable(wanted) + "'; expected auto, vulkan or cpu"};
 }
 
 bool names_device(const DeviceOptions& options) {

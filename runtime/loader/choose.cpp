@@ -4,6 +4,8 @@
 #include <cctype>
 #include <cstdlib>
 
+#include "table/printable.hpp"
+
 namespace spirkiln {
 namespace {
 
@@ -98,7 +100,7 @@ Result<std::size_t> choose_device(const std::vector<FoundDevice>& all,
   }
   if (best != nullptr) return static_cast<std::size_t>(best - all.data());
   return Error{ErrorCode::kInvalidArgument,
-               origin + " is \"" + name + "\", but the devices are:" + describe(all)};
+               origin + " is \"" + printable(name) + "\", but the devices are:" + describe(all)};
 }
 
 }  // namespace spirkiln

@@ -57,7 +57,8 @@ Result<std::shared_ptr<Device::State>> open_state(
   // From here on the device is what it was created as: selection sees only enabled features.
   state->caps = tables.empty() ? found.caps : only_used_features(found.caps, tables);
   state->info = found.info;
-  state->message = options.message;
+  state->tables.assign(tables.begin(), tables.end());
+  state->message = kept_messages(options.message);
   if (!options.no_cache && !*no_cache) state->cache_folder = cache_folder();
   const std::string& name = state->info.name;
 
@@ -188,7 +189,11 @@ Result<Device> open_device(const DeviceOptions& options, std::span<const Table> 
   return Device::State::wrap(*std::move(state));
 }
 
-const DeviceInfo& Device::info() const { return state_ ? state_->info : backends_->info; }
+const DeviceInfo& Device::info() const {
+  static const DeviceInfo nothing;
+  if (state_ != nullptr) return state_->info;
+  return backends_ != nullptr ? backends_->info : nothing;
+}
 
 std::uint64_t Device::validation_message_count() const {
   if (!state_) return 0;

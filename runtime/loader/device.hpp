@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "loader/caps.hpp"
 #include "loader/instance.hpp"
@@ -30,6 +31,7 @@ struct Device::State {
   VkPhysicalDeviceMemoryProperties memory{};
   DeviceCaps caps;
   DeviceInfo info;
+  std::vector<Table> tables;  // that it was opened for; wishes may name their kernels
   MessageCallback message;
   std::string cache_folder;  // of what is kept between processes; empty: nothing is
   std::mutex queue_mutex;  // submission is serialised over all graphs of the device

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "table/printable.hpp"
+
 namespace spirkiln {
 
 const char* environment(const char* name) {
@@ -17,7 +19,7 @@ Result<bool> environment_switch(const char* name) {
   const std::string_view text = value != nullptr ? value : "0";
   if (text == "0" || text == "1") return text == "1";
   return Error{ErrorCode::kInvalidArgument,
-               std::string(name) + " is '" + std::string(text) + "'; expected 0 or 1"};
+               std::string(name) + " is '" + printable(text) + "'; expected 0 or 1"};
 }
 
 }  // namespace spirkiln

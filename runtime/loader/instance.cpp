@@ -6,6 +6,9 @@
 #include <cstring>
 #include <string_view>
 
+#include "loader/messages.hpp"
+#include "table/printable.hpp"
+
 namespace spirkiln {
 namespace {
 
@@ -60,7 +63,7 @@ Result<std::shared_ptr<Instance>> Instance::create(bool validation,
     const std::string_view value = text;
     if (!value.empty() && value != "0" && value != "1" && value != "gpu") {
       return Error{ErrorCode::kInvalidArgument,
-                   "SPIRKILN_VALIDATION is '" + std::string(value) + "'; expected 0, 1 or gpu"};
+                   "SPIRKILN_VALIDATION is '" + printable(value) + "'; expected 0, 1 or gpu"};
     }
   }
   auto library = VulkanLibrary::open(vulkan_library_names());
@@ -68,7 +71,7 @@ Result<std::shared_ptr<Instance>> Instance::create(bool validation,
   std::shared_ptr<Instance> self(new Instance());
   self->library_ = *library;
   self->sink_ = std::make_unique<MessageSink>();
-  self->sink_->message = message;
+  self->sink_->message = kept_messages(message);
   const GlobalFunctions& g = self->library_->functions();
 
   std::uint32_t loader_version = VK_API_VERSION_1_0;
@@ -83,7 +86,14 @@ Result<std::shared_ptr<Instance>> Instance::create(bool validation,
                               kNewestApi);
 
   const auto all = instance_extensions(g, nullptr);
-  if (!all) return all.error();
+  if (!all) {
+    // The loader reads the files of all drivers for this.
+    return Error{
+        all.error().code,
+        all.error().message +
+            ". A driver's file may be wrong: look at VK_DRIVER_FILES, VK_ICD_FILENAMES and "
+            "vulkan/icd.d/*.json (VK_LOADER_DEBUG=all says more)"};
+  }
   const std::vector<VkExtensionProperties>& available = *all;
   std::vector<const char*> extensions, layers;
   VkInstanceCreateFlags flags = 0;

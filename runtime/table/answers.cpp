@@ -3,8 +3,10 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 namespace spirkiln {
@@ -144,6 +146,7 @@ class Decoder {
         return "what the result's buffer begins with is of another size";
       }
     }
+    if (class_without_proof(*a)) return "a tolerance that lets zeros pass";
     return nullptr;
   }
 
@@ -237,6 +240,23 @@ AnswerClass answer_class(table::Storage storage, table::Arithmetic arithmetic) {
 
 bool is_for(const Answer& answer, AnswerClass c) {
   return answer.result.tolerance[static_cast<std::size_t>(c)] >= 0;
+}
+
+double largest_value(const AnswerResult& result) {
+  int most = 0;
+  for (const std::int16_t v : result.values) {
+    if (v != AnswerResult::kNotCompared) most = std::max(most, std::abs(int{v}));
+  }
+  return most != 0 ? std::abs(double{result.scale}) * most : 1;
+}
+
+std::optional<AnswerClass> class_without_proof(const Answer& answer) {
+  if (answer.subnormal) return std::nullopt;
+  const double largest = largest_value(answer.result);
+  for (std::size_t c = 0; c < kAnswerClasses; ++c) {
+    if (double{answer.result.tolerance[c]} >= largest) return static_cast<AnswerClass>(c);
+  }
+  return std::nullopt;
 }
 
 Result<DecodedAnswers> decode_answers(std::span<const std::byte> bytes) {

@@ -23,6 +23,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -102,6 +103,11 @@ struct Answer {
 AnswerClass answer_class(table::Storage storage, table::Arithmetic arithmetic);
 // Whether a variant's values must be those of the answer.
 bool is_for(const Answer& answer, AnswerClass c);
+// The largest magnitude of what is compared; 1 where all of it is 0.
+double largest_value(const AnswerResult& result);
+// A class whose tolerance is not below that, so that zeros would pass for the answer: it proves
+// next to nothing. None for answers about subnormals, which are compared with their bound.
+std::optional<AnswerClass> class_without_proof(const Answer& answer);
 
 struct DecodedAnswers {
   std::vector<Answer> answers;

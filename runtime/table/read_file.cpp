@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -71,6 +72,29 @@ Result<std::vector<std::byte>> read_file(const std::string& path, std::uint64_t 
   return bytes;
 }
 
+namespace {
+
+// What processes left that ended between writing and renaming.
+void remove_stale_temporaries(const std::filesystem::path& target) {
+  namespace fs = std::filesystem;
+  const std::string prefix = target.filename().string() + ".tmp";
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
+  const auto yesterday = fs::file_time_type::clock::now() - std::chrono::hours(24);
+  std::error_code ec;
+  for (fs::directory_iterator it(folder, ec), end; !ec && it != end; it.increment(ec)) {
+    const std::string name = it->path().filename().string();
+    if (!name.starts_with(prefix) || name.size() == prefix.size() ||
+        name.find_first_not_of("0123456789", prefix.size()) != std::string::npos) {
+      continue;
+    }
+    std::error_code own;
+    const auto written = it->last_write_time(own);
+    if (!own && written < yesterday) fs::remove(it->path(), own);
+  }
+}
+
+}  // namespace
+
 Status write_file_atomically(const std::string& path, std::span<const std::byte> bytes) {
   namespace fs = std::filesystem;
   std::error_code ec;
@@ -98,6 +122,7 @@ Status write_file_atomically(const std::string& path, std::span<const std::byte>
     fs::remove(temporary, ec);
     return Error{ErrorCode::kIo, "cannot replace " + path + ": " + why};
   }
+  remove_stale_temporaries(target);
   return Ok{};
 }
 

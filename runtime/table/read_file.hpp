@@ -25,6 +25,7 @@ struct HeadCheck {
 Result<std::vector<std::byte>> read_file(const std::string& path, std::uint64_t max_bytes,
                                          const HeadCheck& head = {});
 // To a temporary file beside `path`, then renamed: readers see the old bytes or the new ones.
+// Temporary files of `path` that are older than a day go, too.
 Status write_file_atomically(const std::string& path, std::span<const std::byte> bytes);
 
 }  // namespace spirkiln

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "table/nearest_name.hpp"
+#include "table/printable.hpp"
+
 namespace spirkiln {
 namespace {
 
@@ -204,6 +207,14 @@ Error no_variant(const Table& table, const SelectRequest& request, const DeviceC
 
 }  // namespace
 
+std::string unknown_kernel(const Table& table, std::string_view kernel) {
+  std::vector<std::string_view> names;
+  for (const KernelEntry& k : table.kernels()) names.push_back(table.string(k.name));
+  std::string text = table.origin() + " has no kernel \"" + printable(kernel.substr(0, 80)) + "\"";
+  if (names.empty()) return text;
+  return text + "; the nearest is \"" + std::string(nearest_name(kernel, names)) + "\"";
+}
+
 std::string form_name(Form form) {
   for (const FormName& f : kForms) {
     if (f.form == form) return std::string(f.name);
@@ -237,8 +248,7 @@ Result<Selection> select_blob(const Table& table, const SelectRequest& request,
                               const DeviceCaps& caps, const SelectRules& rules) {
   const KernelEntry* kernel = table.find(request.kernel);
   if (kernel == nullptr) {
-    return Error{ErrorCode::kNoVariant, "the kernel table " + table.origin() + " has no kernel \"" +
-                                            std::string(request.kernel) + "\""};
+    return Error{ErrorCode::kNoVariant, unknown_kernel(table, request.kernel)};
   }
   const Selector selector(table, request, caps, rules, table.variants_of(*kernel));
   if (const VariantEntry* v = selector.chosen()) {

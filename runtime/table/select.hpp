@@ -103,6 +103,9 @@ struct SelectRules {
 Result<Selection> select_blob(const Table& table, const SelectRequest& request,
                               const DeviceCaps& caps, const SelectRules& rules = {});
 
+// That the table has no such kernel, and the nearest that it has.
+std::string unknown_kernel(const Table& table, std::string_view kernel);
+
 // Why a variant is not the one that runs, in the order in which it is asked.
 enum class Exclusion : std::uint8_t {
   kNone,  // it is the one

@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "table/nearest_name.hpp"
+#include "table/printable.hpp"
 
 namespace spirkiln {
 namespace {
 
 using Names = std::set<std::string_view>;
+using Tables = std::vector<const Table*>;
 
 std::string joined(const Names& names) {
   std::string text;
@@ -19,7 +21,9 @@ std::string joined(const Names& names) {
   return text;
 }
 
-std::string quoted(std::string_view text) { return "'" + std::string(text.substr(0, 80)) + "'"; }
+std::string quoted(std::string_view text) {
+  return text.empty() ? "an empty part" : "'" + printable(text.substr(0, 80)) + "'";
+}
 
 Error wrong(const WishText& of, const std::string& what) {
   return Error{ErrorCode::kInvalidArgument, of.origin + ": " + what};
@@ -68,21 +72,25 @@ Result<std::vector<Pair>> pairs_of(const WishText& of, const char* expected) {
   return pairs;
 }
 
-Names kernel_names(const Table& table) {
+Names kernel_names(const Tables& tables) {
   Names names;
-  for (const auto& k : table.kernels()) names.insert(table.string(k.name));
+  for (const Table* t : tables) {
+    for (const auto& k : t->kernels()) names.insert(t->string(k.name));
+  }
   return names;
 }
 
-Status read_axes(const Table& table, const WishText& of, Wishes* out) {
+Status read_axes(const Tables& tables, const WishText& of, Wishes* out) {
   const auto pairs = pairs_of(of, "AXIS=VALUE");
   if (!pairs) return pairs.error();
   for (const auto& [axis, value] : *pairs) {
     Names axes, values;
-    for (const auto& v : table.variants()) {
-      for (const auto& a : table.axis_values_of(v)) {
-        axes.insert(table.string(a.axis));
-        if (table.string(a.axis) == axis) values.insert(table.string(a.value));
+    for (const Table* t : tables) {
+      for (const auto& v : t->variants()) {
+        for (const auto& a : t->axis_values_of(v)) {
+          axes.insert(t->string(a.axis));
+          if (t->string(a.axis) == axis) values.insert(t->string(a.value));
+        }
       }
     }
     if (values.empty()) return wrong(of, unknown("axis", axis, axes));
@@ -95,19 +103,22 @@ Status read_axes(const Table& table, const WishText& of, Wishes* out) {
   return Ok{};
 }
 
-Status read_forms(const Table& table, const WishText& of, Wishes* out) {
+Status read_forms(const Tables& tables, const WishText& of, Wishes* out) {
   const auto pairs = pairs_of(of, "KERNEL=FORM");
   if (!pairs) return pairs.error();
   for (const auto& [name, form_text] : *pairs) {
-    const auto* kernel = table.find(name);
-    if (kernel == nullptr) return wrong(of, unknown("kernel", name, kernel_names(table)));
     std::vector<std::string> texts;
     bool known = false;
     const auto form = form_from_name(form_text);
-    for (const auto& v : table.variants_of(*kernel)) {
-      texts.push_back(form_name(form_of(v)));
-      known = known || (form && form_of(v) == *form);
+    for (const Table* t : tables) {
+      const auto* kernel = t->find(name);
+      if (kernel == nullptr) continue;
+      for (const auto& v : t->variants_of(*kernel)) {
+        texts.push_back(form_name(form_of(v)));
+        known = known || (form && form_of(v) == *form);
+      }
     }
+    if (texts.empty()) return wrong(of, unknown("kernel", name, kernel_names(tables)));
     if (!known) {
       return wrong(of, std::string(name) + " has no form " + quoted(form_text) + "; there are " +
                            joined({texts.begin(), texts.end()}));
@@ -117,10 +128,17 @@ Status read_forms(const Table& table, const WishText& of, Wishes* out) {
   return Ok{};
 }
 
-Status read_avoid(const Table& table, const WishText& of, Wishes* out) {
-  Names names = kernel_names(table);
-  for (const auto& v : table.variants()) names.insert(table.string(v.name));
+Status read_avoid(const Tables& tables, const WishText& of, Wishes* out) {
+  Names names = kernel_names(tables);
+  for (const Table* t : tables) {
+    for (const auto& v : t->variants()) names.insert(t->string(v.name));
+  }
   for (const std::string_view part : parts_of(of.text)) {
+    if (part.empty()) {
+      return wrong(of, quoted(part) +
+                           " is no wish; expected names of kernels or variants, several separated "
+                           "by ','");
+    }
     if (!names.contains(part)) return wrong(of, unknown("kernel or variant", part, names));
     out->avoid.emplace_back(part);
   }
@@ -129,16 +147,19 @@ Status read_avoid(const Table& table, const WishText& of, Wishes* out) {
 
 }  // namespace
 
-Result<Wishes> parse_wishes(const Table& table, const WishTexts& texts) {
+Result<Wishes> parse_wishes(const Table& table, const WishTexts& texts,
+                            std::span<const Table> others) {
+  Tables tables = {&table};
+  for (const Table& other : others) tables.push_back(&other);
   Wishes wishes;
   if (!texts.axes.text.empty()) {
-    if (auto s = read_axes(table, texts.axes, &wishes); !s) return std::move(s).error();
+    if (auto s = read_axes(tables, texts.axes, &wishes); !s) return std::move(s).error();
   }
   if (!texts.kernels.text.empty()) {
-    if (auto s = read_forms(table, texts.kernels, &wishes); !s) return std::move(s).error();
+    if (auto s = read_forms(tables, texts.kernels, &wishes); !s) return std::move(s).error();
   }
   if (!texts.avoid.text.empty()) {
-    if (auto s = read_avoid(table, texts.avoid, &wishes); !s) return std::move(s).error();
+    if (auto s = read_avoid(tables, texts.avoid, &wishes); !s) return std::move(s).error();
   }
   return wishes;
 }

@@ -2,6 +2,7 @@
 // The user's wishes, from the text of an option or of the environment.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "table/select.hpp"
@@ -20,8 +21,9 @@ struct WishTexts {
   WishText avoid;    // "gemm_coopmat,conv_nc_fp16s": kernels and variants
 };
 
-// Errors (kInvalidArgument): what is no such list, and names and values that the table does not
-// have, with those that it has.
-Result<Wishes> parse_wishes(const Table& table, const WishTexts& texts);
+// Errors (kInvalidArgument): what is no such list, and names and values that neither the table nor
+// one of the others has, with those that they have. What only the others have is of no effect.
+Result<Wishes> parse_wishes(const Table& table, const WishTexts& texts,
+                            std::span<const Table> others = {});
 
 }  // namespace spirkiln

@@ -13,6 +13,8 @@
 #include "graph_look.hpp"
 #include "profile.hpp"
 #include "program.hpp"
+#include "shown.hpp"
+#include "sizes.hpp"
 #include "waivers.hpp"
 
 namespace {
@@ -171,13 +173,12 @@ int run(const Arguments& a) {
   }
   std::vector<InputShape> shapes;
   for (const std::string& text : a.shapes) {
-    InputShape s;
-    char end = 0;
-    if (std::sscanf(text.c_str(), "%9ux%9ux%9u%c", &s.n, &s.h, &s.w, &end) != 3 || s.n == 0 ||
-        s.h == 0 || s.w == 0) {
-      return fail(fmt::format("--shape '{}': expected NxHxW, each at least 1", text), 2);
+    const auto s = tool::parse_sizes<3>(text);
+    if (!s) {
+      return fail(fmt::format("--shape '{}': expected NxHxW, each at least 1", tool::shown(text)),
+                  2);
     }
-    shapes.push_back(s);
+    shapes.push_back({(*s)[0], (*s)[1], (*s)[2]});
   }
   const auto profile = check::load_profile(a.profile);
   if (!profile) return fail(profile.error().message);

@@ -195,10 +195,15 @@ class Look {
   Status size_resources(RunRequest* run) {
     std::string assumed;
     for (const auto& [key, bytes] : request_.buffers) {
-      if (!subject_.names.contains(key)) {
+      if (!subject_.names.contains(key) || subject_.images.contains(key)) {
         return refuse(
             fmt::format("--buffer {}: '{}' has no such binding", key & 0xffff, subject_.name));
       }
+    }
+    for (const auto& [key, choice] : request_.images) {
+      if (subject_.images.contains(key)) continue;
+      return refuse(
+          fmt::format("--image {}: '{}' has no image there", key & 0xffff, subject_.name));
     }
     for (const table::BindingEntry& b : subject_.reflection.bindings) {
       const std::uint32_t key = std::uint32_t{b.set} << 16 | b.binding;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <bit>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
@@ -236,6 +238,13 @@ void add_options(CLI::App& app, Arguments& a) {
   auto* profile = app.add_option("--device", a.profile, "A device profile: warps, sectors, banks")
                       ->type_name("FILE.toml");
   const auto size = CLI::Range(1u, 4096u);
+  const CLI::Validator power_of_two(
+      [](std::string& text) -> std::string {
+        std::uint32_t value = 0;
+        std::from_chars(text.data(), text.data() + text.size(), value);
+        return std::has_single_bit(value) ? "" : text + " is no power of two";
+      },
+      "");
   for (auto* option :
        {app.add_option("--warp", a.shape.warp, "Invocations of a warp (default: 32)"),
         app.add_option("--sector", a.shape.sector, "Bytes of a sector (default: 32)"),
@@ -243,6 +252,8 @@ void add_options(CLI::App& app, Arguments& a) {
         app.add_option("--banks", a.shape.banks, "Banks of shared memory (default: 32)")}) {
     option->check(size)->excludes(profile);
   }
+  // Addresses are split into sectors and lines by their bits.
+  for (const char* name : {"--sector", "--line"}) app.get_option(name)->check(power_of_two);
   app.add_option("--records", a.records, "Room of the trace, in accesses (default: 4194304)")
       ->check(CLI::Range(1u, 1u << 27));
   app.add_option("--sample", a.sample, "Trace this many groups, evenly spread (default: all)");

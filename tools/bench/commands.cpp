@@ -9,6 +9,7 @@
 
 #include "cli_helpers.hpp"
 #include "read_file.hpp"
+#include "sizes.hpp"
 
 namespace spirkiln::bench {
 
@@ -42,11 +43,10 @@ DeviceOptions device_options(const std::string& text) {
 }
 
 bool parse_shape(const std::string& text, PictureShape* shape) {
-  char end = 0;
-  return std::sscanf(text.c_str(), "%ux%ux%u%c", &shape->n, &shape->h, &shape->w, &end) == 3 &&
-         shape->n >= 1 && shape->h >= 1 && shape->w >= 1 && shape->n <= (1u << 26) &&
-         shape->h <= (1u << 26) && shape->w <= (1u << 26) &&
-         std::uint64_t{shape->n} * shape->h <= (1u << 26) &&
+  const auto sizes = tool::parse_sizes<3>(text, 1u << 26);
+  if (!sizes) return false;
+  *shape = {(*sizes)[0], (*sizes)[1], (*sizes)[2]};
+  return std::uint64_t{shape->n} * shape->h <= (1u << 26) &&
          std::uint64_t{shape->n} * shape->h * shape->w <= (1u << 26);
 }
 

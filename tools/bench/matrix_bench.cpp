@@ -14,6 +14,7 @@
 #include "dispatch_timer.hpp"
 #include "graph/kernel_runner.hpp"
 #include "graph/lower/common.hpp"
+#include "sizes.hpp"
 #include "table/table.hpp"
 
 namespace spirkiln::bench {
@@ -220,11 +221,12 @@ std::vector<Way> ways_of(const Problem& p, const DeviceTraits& plain,
 
 std::optional<MatrixShapeOption> parse_matrix_shape(const std::string& text) {
   MatrixShapeOption s;
-  char end = 0;
-  if (std::sscanf(text.c_str(), "%ux%ux%u:%ux%ux%u%c", &s.h, &s.w, &s.c, &s.kh, &s.kw, &s.out,
-                  &end) != 6) {
-    return std::nullopt;
-  }
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const auto picture = tool::parse_sizes<3>(text.substr(0, colon));
+  const auto window = tool::parse_sizes<3>(text.substr(std::min(colon + 1, text.size())));
+  if (!picture || !window) return std::nullopt;
+  s.h = (*picture)[0], s.w = (*picture)[1], s.c = (*picture)[2];
+  s.kh = (*window)[0], s.kw = (*window)[1], s.out = (*window)[2];
   constexpr std::uint64_t kMost = 1u << 26;
   const auto fits = [&](std::initializer_list<std::uint32_t> sizes) {
     std::uint64_t product = 1;

@@ -2,6 +2,7 @@
 #include "explain.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -10,7 +11,8 @@
 #include "graph/plan.hpp"
 #include "json_text.hpp"
 #include "table/device_rules.hpp"
-#include "table/nearest_name.hpp"
+#include "table/kernel_forms.hpp"
+#include "table/wishes.hpp"
 
 namespace spirkiln::check {
 namespace {
@@ -45,9 +47,7 @@ Result<std::vector<std::string>> kernel_names(const Table& table,
   if (std::find(wanted.begin(), wanted.end(), "all") != wanted.end()) return all;
   for (const std::string& name : wanted) {
     if (table.find(name) != nullptr) continue;
-    return Error{ErrorCode::kInvalidArgument,
-                 fmt::format("the kernel table {} has no kernel '{:.80}'; the nearest is '{}'",
-                             table.origin(), name, nearest_name(name, all))};
+    return Error{ErrorCode::kInvalidArgument, unknown_kernel(table, name)};
   }
   return wanted;
 }
@@ -107,29 +107,40 @@ std::string kernel_json(const KernelExplanation& k) {
 Result<DeviceExplanation> explain_kernels(const DeviceProfile& device, const Table& table,
                                           const std::vector<std::string>& kernels,
                                           const std::vector<std::string>& axes,
-                                          const std::string& variant) {
+                                          const std::string& variant, ExplainedForms which) {
   const auto names = kernel_names(table, kernels);
   if (!names) return names.error();
   const auto forms = choose_forms(variant, device.caps);
   if (!forms) return forms.error();
   const auto rules = select_rules(table, device.caps);
   if (!rules) return rules.error();
+  // Read as the runtime reads wishes, so that its errors are the same.
+  const auto asked =
+      parse_wishes(table, {{fmt::format("{}", fmt::join(axes, ",")), "--axis"}, {}, {}});
+  if (!asked) return asked.error();
   std::vector<AxisRequest> requests;
-  for (const std::string& text : axes) {
-    const std::size_t at = text.find('=');
-    if (at == std::string::npos || at == 0) {
-      return Error{ErrorCode::kInvalidArgument,
-                   fmt::format("'{:.80}' is no value of an axis; expected AXIS=VALUE", text)};
-    }
-    requests.push_back(
-        {std::string_view(text).substr(0, at), std::string_view(text).substr(at + 1)});
-  }
+  for (const Wishes::Axis& a : asked->axes) requests.push_back({a.axis, a.value});
+  const auto built_in = Table::built_in();
   DeviceExplanation out{device, {}};
   for (const std::string& name : *names) {
+    // Graphs run kernels of the built-in names, in whatever table they lie.
+    const bool of_graphs = which == ExplainedForms::kByKernel
+                               ? built_in.ok() && built_in->find(name) != nullptr
+                               : which == ExplainedForms::kOfGraphs;
+    const std::vector<Form> wanted =
+        of_graphs || !variant.empty() ? *forms : forms_on_buffers(table, *table.find(name));
     out.kernels.push_back(
-        {name, *forms, candidates(table, {name, *forms, requests}, device.caps, *rules)});
+        {name, wanted, candidates(table, {name, wanted, requests}, device.caps, *rules)});
   }
   return out;
+}
+
+std::size_t without_variant(const std::vector<DeviceExplanation>& devices) {
+  std::size_t count = 0;
+  for (const DeviceExplanation& d : devices) {
+    for (const KernelExplanation& k : d.kernels) count += chosen_of(k) == nullptr;
+  }
+  return count;
 }
 
 std::string explanation_text(const std::vector<DeviceExplanation>& devices) {

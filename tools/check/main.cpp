@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
+#include <algorithm>
 
 #include "cli_helpers.hpp"
 #include "explain.hpp"
@@ -11,6 +11,7 @@
 #include "program.hpp"
 #include "report.hpp"
 #include "shown.hpp"
+#include "sizes.hpp"
 #include "table/device_rules.hpp"
 
 namespace {
@@ -20,7 +21,7 @@ using namespace spirkiln::check;
 
 struct Arguments {
   std::vector<std::string> devices, graphs, shapes, kernels, axes;
-  std::string table, variant;
+  std::string table, variant, forms;
   bool json = false;
 };
 
@@ -34,33 +35,36 @@ int fail(const std::string& text, int code = 1) {
   return code;
 }
 
-bool parse_shape(const std::string& text, InputShape* shape) {
-  char end = 0;
-  return std::sscanf(text.c_str(), "%9ux%9ux%9u%c", &shape->n, &shape->h, &shape->w, &end) == 3 &&
-         shape->n >= 1 && shape->h >= 1 && shape->w >= 1;
-}
-
 int explain(const Arguments& arguments, const std::vector<DeviceReport>& devices,
             const Table& table) {
+  const auto which = arguments.forms == "graph" ? ExplainedForms::kOfGraphs
+                     : arguments.forms == "all" ? ExplainedForms::kAll
+                                                : ExplainedForms::kByKernel;
   std::vector<DeviceExplanation> all;
   for (const DeviceReport& d : devices) {
-    auto explained =
-        explain_kernels(d.device, table, arguments.kernels, arguments.axes, arguments.variant);
+    auto explained = explain_kernels(d.device, table, arguments.kernels, arguments.axes,
+                                     arguments.variant, which);
     if (!explained) return fail(explained.error().message);
     all.push_back(*std::move(explained));
   }
   tool::print(arguments.json ? explanation_json(all) : explanation_text(all));
-  return 0;
+  // 'all' is a list, and some kernels are made for few devices.
+  const auto& names = arguments.kernels;
+  const std::size_t none = without_variant(all);
+  if (none == 0 || std::find(names.begin(), names.end(), "all") != names.end()) return 0;
+  return fail(fmt::format("{} of {} (kernels on devices) have no variant that may run", none,
+                          all.size() * names.size()));
 }
 
 int run(const Arguments& arguments) {
   std::vector<InputShape> shapes;
   for (const std::string& text : arguments.shapes) {
-    InputShape shape;
-    if (!parse_shape(text, &shape)) {
-      return fail(fmt::format("--shape '{}': expected NxHxW, each at least 1", text), 2);
+    const auto shape = tool::parse_sizes<3>(text);
+    if (!shape) {
+      return fail(fmt::format("--shape '{}': expected NxHxW, each at least 1", tool::shown(text)),
+                  2);
     }
-    shapes.push_back(shape);
+    shapes.push_back({(*shape)[0], (*shape)[1], (*shape)[2]});
   }
   if (const auto forms = choose_forms(arguments.variant, {}); !forms) {
     return fail("--variant: " + forms.error().message, 2);
@@ -114,8 +118,8 @@ int main_of(int argc, char** argv) {
   CLI::App app{
       "Checks that graphs may run on devices that are not here, from device profiles.\n"
       "With --explain: which variant of a kernel runs there, and why no other.\n"
-      "Exit status: 0 all may (or are explained), 1 some may not or a file is wrong, 2 a wrong\n"
-      "command line."};
+      "Exit status: 0 all may (with --explain: each named kernel has a variant, or 'all' are\n"
+      "listed), 1 some may not or a file is wrong, 2 a wrong command line."};
   app.name("spirkiln-check");
   app.set_version_flag("--version", "spirkiln-check " SPIRKILN_VERSION);
   app.footer(
@@ -139,6 +143,13 @@ int main_of(int argc, char** argv) {
                  "What the caller of these kernels asks for (default: their defaults)")
       ->needs(explained)
       ->type_name("AXIS=VALUE...");
+  app.add_option(
+         "--forms", arguments.forms,
+         "With --explain: 'graph', the forms that graphs take, or 'all' on buffers, as single "
+         "kernels are chosen (default: 'graph' for the built-in kernels, 'all' for others)")
+      ->needs(explained)
+      ->check(CLI::IsMember({"graph", "all"}))
+      ->type_name("F");
   app.add_option("--shape", arguments.shapes,
                  "Pictures x height x width (default: the usual shapes that a graph takes)")
       ->type_name("NxHxW...");

@@ -23,6 +23,16 @@ const AnswerKind* kind_at(const Answer& answer, std::uint32_t binding) {
 }
 
 std::string wrong_binding(const Answer& answer, const Reflection& r) {
+  // First, since a wrong number here leaves another binding without anything.
+  std::string there;
+  bool has_result = false;
+  for (const table::BindingEntry& b : r.bindings) {
+    there += fmt::format("{} {}", there.empty() ? "" : ",", b.binding);
+    has_result = has_result || b.binding == answer.result.binding;
+  }
+  if (!has_result) {
+    return fmt::format("no binding {}, the result; it has{}", answer.result.binding, there);
+  }
   for (const table::BindingEntry& b : r.bindings) {
     if (b.set != 0 || b.kind == table::BindingKind::kUniformBuffer) {
       return fmt::format("set {} binding {} is no storage buffer or image of set 0", b.set,
@@ -37,10 +47,6 @@ std::string wrong_binding(const Answer& answer, const Reflection& r) {
       return fmt::format("binding {}, the result, is read-only", b.binding);
     }
   }
-  const bool has_result = std::any_of(r.bindings.begin(), r.bindings.end(), [&](const auto& b) {
-    return b.binding == answer.result.binding;
-  });
-  if (!has_result) return fmt::format("no binding {}, the result", answer.result.binding);
   return {};
 }
 

@@ -372,6 +372,17 @@ class Reader {
       fail(node,
            "'bound', above 0, belongs to an answer with 'subnormal': what no flushing exceeds");
     }
+    if (const auto c = class_without_proof(a)) {
+      const std::string_view name = kClasses[static_cast<std::size_t>(*c)];
+      const toml::node* where = node.as_table()->get("tolerance");
+      if (const auto* table = where != nullptr ? where->as_table() : nullptr) {
+        where = table->get(name);
+      }
+      fail(where != nullptr ? *where : node,
+           fmt::format("a kernel that stores zeros would pass: the tolerance of {} must be below "
+                       "the largest value, {:.4g} (1 where all are 0)",
+                       name, largest_value(r)));
+    }
     std::uint64_t invocations = 1;
     for (int i = 0; i < 3; ++i) invocations *= std::max(a.local_size[i], 1u) * a.groups[i];
     if (invocations > kMaxAnswerInvocations) {

@@ -16,7 +16,11 @@ namespace {
 // Of the file that a kernel names, those of the kernel.
 Status load_answers(const Manifest& manifest, KernelManifest& kernel, SourceStore& sources) {
   auto file = sources.load(manifest.path.parent_path() / kernel.answers_file);
-  if (!file.ok()) return file.error();
+  if (!file.ok()) {  // where it is named
+    Diagnostic d = kernel.answers_position;
+    d.text = file.error().message;
+    return Error{file.error().code, to_string(d)};
+  }
   auto answers = parse_answer_file(**file);
   if (!answers.ok()) return answers.error();
   const std::size_t before = kernel.answers.size();

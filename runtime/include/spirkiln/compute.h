@@ -141,8 +141,9 @@ typedef struct spirkiln_kernel_request {
   uint32_t form_count;
   const spirkiln_axis* axes; /* that must have this value */
   uint32_t axis_count;
+  const char* avoid; /* as in spirkiln_graph_options; NULL or "": $SPIRKILN_AVOID */
 } spirkiln_kernel_request;
-#define SPIRKILN_KERNEL_REQUEST_INIT {sizeof(spirkiln_kernel_request), NULL, NULL, 0, NULL, 0}
+#define SPIRKILN_KERNEL_REQUEST_INIT {sizeof(spirkiln_kernel_request), NULL, NULL, 0, NULL, 0, NULL}
 
 /* `options` may be NULL in both. Words are copied. */
 SPIRKILN_API spirkiln_status spirkiln_kernel_from_table(spirkiln_device* device,

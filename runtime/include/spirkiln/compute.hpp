@@ -12,7 +12,8 @@
 // Ownership: all objects are cheap handles to shared state; what is made of others keeps them
 // alive. Threads: every function may be called from any thread. Runs of one Sequence are serialised
 // inside; that nobody writes a buffer which another thread's run uses is the caller's matter.
-// Errors leave all objects usable, and their texts name what there is to choose from.
+// Errors leave all objects usable, and their texts name what there is to choose from. What was
+// never made, or was moved from, gives kInvalidArgument, and says 0 or nothing of itself.
 #pragma once
 
 #include <array>
@@ -110,7 +111,8 @@ class SPIRKILN_API Image {
 };
 
 // Floats as sfpvec2, sfpvec4 and sfpvec8 of a form of kernels store them (32 bits a lane, or 16
-// rounded to nearest), and back. Errors: kInvalidArgument for a form that is none.
+// rounded to nearest), and back. Errors: kInvalidArgument for a form that is none, and for bytes
+// that are no whole lanes.
 SPIRKILN_API Result<std::vector<std::byte>> to_storage(std::span<const float> values,
                                                        const std::string& form);
 SPIRKILN_API Result<std::vector<float>> from_storage(std::span<const std::byte> bytes,
@@ -148,6 +150,12 @@ struct KernelRequest {
   std::vector<std::string> forms{};
   // Axes of the kernel's own that must have this value; the others have their defaults.
   std::vector<std::pair<std::string, std::string>> axes{};
+  // As GraphOptions::avoid: "blur_fp16s,...", kernels and variants never to run; empty:
+  // $SPIRKILN_AVOID. For bisecting, as are, from the environment alone, $SPIRKILN_AXES,
+  // $SPIRKILN_KERNELS and $SPIRKILN_VARIANT: the last is the only form that is taken, unless
+  // `forms` is there without it. Names are those of the table, of the built-in kernels and of the
+  // tables that the device was opened with; others are an error that names the nearest.
+  std::string avoid{};
 };
 
 enum class ResourceKind {

@@ -82,8 +82,14 @@ using Status = Result<Ok>;
 
 enum class Severity { kInfo, kWarning, kError };
 
-// Receives everything a library wants to say besides its return value. May be empty. Called on the
-// thread that works; must not throw.
+// Receives everything a library wants to say besides its return value. May be empty; must not
+// throw.
+//
+// Called on the thread that called the library, when the call is about to return and nothing is
+// locked: it may itself call the library, on any object, or wait for another thread that does. What
+// a call says comes in order; calls on several threads speak at the same time. Only validation
+// layers may have threads of their own: what they say there comes at once, on those threads, from
+// inside a Vulkan call, and must not lead to another one.
 using MessageCallback = std::function<void(Severity, std::string_view)>;
 
 }  // namespace spirkiln

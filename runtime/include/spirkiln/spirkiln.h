@@ -64,7 +64,9 @@ SPIRKILN_API uint32_t spirkiln_version_number(void);
 SPIRKILN_API const char* spirkiln_status_name(spirkiln_status status);
 
 /* severity: 0 info, 1 warning, 2 error. `text` lives until the function returns. Called on the
- * thread that works. */
+ * thread that called the library, when that call is about to return and nothing is locked: it may
+ * call the library, on any handle, or wait for a thread that does. Validation layers alone may
+ * speak from threads of their own; from there it must not call Vulkan, or the library. */
 typedef void (*spirkiln_message_fn)(int severity, const char* text, void* user);
 
 /* ---- Devices --------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
  * never a crash, and no out parameter is left as it was.
  */
 #include <spirkiln/vulkan.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,6 +204,7 @@ static void check_table(spirkiln_device* device, spirkiln_kernel_table* table) {
   static float texels[kLanes], results[kLanes];
   const char* forms[] = {"image"};
   const spirkiln_axis axis = {"TILE", "4"};
+  spirkiln_buffer* a_buffer = NULL;
   const uint32_t size[2] = {kSide, kSide};
   spirkiln_kernel_request request = SPIRKILN_KERNEL_REQUEST_INIT;
   spirkiln_kernel_options options = SPIRKILN_KERNEL_OPTIONS_INIT;
@@ -256,6 +258,28 @@ static void check_table(spirkiln_device* device, spirkiln_kernel_table* table) {
   EXPECT_STATUS(SPIRKILN_NO_VARIANT, spirkiln_kernel_from_table(device, table, &request, NULL,
                                                                 &kernel, error, sizeof error));
   EXPECT(kernel == NULL && strstr(error, "affine_image") != NULL);
+
+  /* What an older header's request lacks is not read, and messages name what is missing. */
+  request.axis_count = 0;
+  request.avoid = "affine_image";
+  EXPECT_STATUS(SPIRKILN_NO_VARIANT, spirkiln_kernel_from_table(device, table, &request, NULL,
+                                                                &kernel, error, sizeof error));
+  EXPECT(strstr(error, "the user avoids affine_image") != NULL);
+  request.struct_bytes = offsetof(spirkiln_kernel_request, avoid);
+  EXPECT_OK(
+      spirkiln_kernel_from_table(device, table, &request, NULL, &kernel, error, sizeof error));
+  spirkiln_kernel_close(kernel);
+  request.struct_bytes = sizeof request;
+  request.axis_count = 1;
+  EXPECT_REFUSED(
+      spirkiln_kernel_from_table(device, NULL, &request, NULL, &kernel, error, sizeof error));
+  EXPECT(strcmp(error, "spirkiln_kernel_from_table: table is NULL") == 0);
+  EXPECT_REFUSED(
+      spirkiln_kernel_from_table(device, table, NULL, NULL, &kernel, error, sizeof error));
+  EXPECT(strcmp(error, "spirkiln_kernel_from_table: request is NULL") == 0);
+  EXPECT_REFUSED(spirkiln_buffer_create(JUNK(spirkiln_device), 4, SPIRKILN_MEMORY_DEVICE, &a_buffer,
+                                        error, sizeof error));
+  EXPECT(strcmp(error, "spirkiln_buffer_create: device is closed or of another kind") == 0);
   request.kernel = NULL;
   EXPECT_REFUSED(
       spirkiln_kernel_from_table(device, table, &request, NULL, &kernel, error, sizeof error));

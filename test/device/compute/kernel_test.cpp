@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels from words and from a table, run on buffers and images, against what the host computes.
+#include <stdlib.h>
+
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -273,6 +275,93 @@ TEST_CASE("what a table is asked for", "[table]") {
   CHECK_THAT(constant.error().message, ContainsSubstring("'scal'") &&
                                            ContainsSubstring("scale (id 0, float)") &&
                                            ContainsSubstring("add (id 1, uint)"));
+}
+
+namespace {
+
+// A variable of the environment, for as long as this lives.
+struct Set {
+  Set(const char* n, const std::string& value) : name(n) { ::setenv(n, value.c_str(), 1); }
+  ~Set() { ::unsetenv(name); }
+  Set(const Set&) = delete;
+  Set& operator=(const Set&) = delete;
+  const char* name;
+};
+
+std::string form_with(const char* variable, const std::string& value,
+                      const compute::KernelRequest& request = {.kernel = "affine"}) {
+  const Set set(variable, value);
+  return must(Kernel::create(*device(), table(), request)).form();
+}
+
+std::string refusal_with(const char* variable, const std::string& value, ErrorCode code,
+                         const compute::KernelRequest& request = {.kernel = "affine"}) {
+  const Set set(variable, value);
+  const auto made = Kernel::create(*device(), table(), request);
+  if (made) return "made as " + made->name();
+  CHECK(made.error().code == code);
+  return made.error().message;
+}
+
+}  // namespace
+
+// Without a wish the order is fp16s, fp16p, fp16sa, fp16pa, fp32.
+TEST_CASE("the user's wishes reach single kernels", "[table][wishes]") {
+  CHECK(form_with("SPIRKILN_AVOID", "affine_fp16s") == "fp16p");
+  CHECK(form_with("SPIRKILN_AVOID", "affine_fp16s, affine_fp16p") == "fp16sa");
+  CHECK(form_with("SPIRKILN_KERNELS", "affine=fp32") == "fp32");
+  CHECK(form_with("SPIRKILN_VARIANT", "fp16pa") == "fp16pa");
+  CHECK(form_with("SPIRKILN_VARIANT", "image_fp16s") == "image_fp16s");
+  CHECK_THAT(refusal_with("SPIRKILN_AVOID", "affine", ErrorCode::kNoVariant),
+             ContainsSubstring("the user avoids affine"));
+
+  // Of the forms that a program takes, the wished one; else its own.
+  const compute::KernelRequest two{.kernel = "affine", .forms = {"fp16sa", "fp32"}};
+  CHECK(form_with("SPIRKILN_VARIANT", "fp32", two) == "fp32");
+  CHECK(form_with("SPIRKILN_VARIANT", "fp16p", two) == "fp16sa");
+
+  // What the program says goes before the environment.
+  const compute::KernelRequest avoiding{.kernel = "affine", .avoid = "affine_fp16s"};
+  CHECK(must(Kernel::create(*device(), table(), avoiding)).form() == "fp16p");
+  CHECK(form_with("SPIRKILN_AVOID", "affine", avoiding) == "fp16p");
+}
+
+TEST_CASE("wishes that name nothing are refused by single kernels", "[table][wishes]") {
+  constexpr auto kWrong = ErrorCode::kInvalidArgument;
+  CHECK(refusal_with("SPIRKILN_AVOID", "affine_fp61s", kWrong) ==
+        "SPIRKILN_AVOID: there is no kernel or variant 'affine_fp61s'; the nearest is "
+        "'affine_fp16s'");
+  CHECK_THAT(refusal_with("SPIRKILN_KERNELS", "afine=fp32", kWrong),
+             ContainsSubstring("there is no kernel 'afine'; the nearest is 'affine'"));
+  CHECK_THAT(refusal_with("SPIRKILN_KERNELS", "affine=fp8", kWrong),
+             ContainsSubstring("affine has no form 'fp8'; there are"));
+  CHECK_THAT(refusal_with("SPIRKILN_AXES", "DIRCT=1", kWrong),
+             ContainsSubstring("no axis 'DIRCT'"));
+  CHECK_THAT(refusal_with("SPIRKILN_VARIANT", "fp61", kWrong),
+             ContainsSubstring("SPIRKILN_VARIANT: no form is called 'fp61'"));
+  CHECK_THAT(refusal_with("SPIRKILN_AVOID", ",", kWrong), ContainsSubstring("an empty part"));
+  CHECK_THAT(refusal_with("SPIRKILN_AVOID", "a\x1b[31m\n", kWrong),
+             ContainsSubstring("'a\\x1b[31m\\x0a'"));
+  CHECK_THAT(refusal_with("SPIRKILN_NOTHING", "", ErrorCode::kInvalidArgument,
+                          {.kernel = "affine", .avoid = "affin"}),
+             ContainsSubstring("KernelRequest::avoid: there is no kernel or variant 'affin'"));
+  CHECK_THAT(
+      refusal_with("SPIRKILN_NOTHING", "", ErrorCode::kNoVariant, {.kernel = "afine"}),
+      ContainsSubstring("the test's table has no kernel \"afine\"; the nearest is \"affine\""));
+  // Names of the built-in kernels are known in a process that has others, too.
+  CHECK(form_with("SPIRKILN_AVOID", "gemm_nc") == "fp16s");
+  CHECK(form_with("SPIRKILN_AXES", "DIRECT=1") == "fp16s");
+}
+
+TEST_CASE("bytes that are no whole lanes are refused", "[buffers]") {
+  const std::byte bytes[7]{};
+  for (const char* form : {"fp32", "fp16p", "fp16sa"}) {
+    const auto values = compute::from_storage(bytes, form);
+    REQUIRE_FALSE(values);
+    CHECK(values.error().code == ErrorCode::kInvalidArgument);
+    CHECK_THAT(values.error().message, ContainsSubstring("7 bytes are no whole number of lanes"));
+  }
+  CHECK(must(compute::from_storage(std::span(bytes).first(6), "fp16p")).size() == 3);
 }
 
 TEST_CASE("images of every format and dimension", "[images]") {

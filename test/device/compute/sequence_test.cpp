@@ -333,6 +333,46 @@ TEST_CASE("what was never made is refused", "[refusals]") {
   CHECK(refused(compute::run(Kernel(), {})).code == ErrorCode::kInvalidArgument);
   auto sequence = must(Sequence::create(*device()));
   CHECK(refused(sequence.add(Kernel(), {})).code == ErrorCode::kInvalidArgument);
+
+  // Handles that were moved from, and those that hold nothing: errors, and 0 or nothing to tell.
+  auto full = must(compute::Buffer::create(*device(), 4));
+  const auto kept = std::move(full);
+  std::byte bytes[4]{};
+  CHECK_THAT(refused(full.write(bytes)).message, ContainsSubstring("the buffer was never made"));
+  CHECK(refused(full.read(bytes)).code == ErrorCode::kInvalidArgument);
+  CHECK(full.bytes() == 0);
+  auto picture =
+      must(compute::Image::create(*device(), {2, {1, 1, 1}, compute::ImageFormat::kR32f}));
+  const auto kept_picture = std::move(picture);
+  CHECK_THAT(refused(picture.write(bytes)).message, ContainsSubstring("the image was never made"));
+  CHECK(refused(picture.read(bytes)).code == ErrorCode::kInvalidArgument);
+  CHECK(picture.bytes() == 0);
+  CHECK(picture.shape().dimensions == 0);
+  Sequence moved;
+  CHECK_THAT(refused(moved.run()).message, ContainsSubstring("the sequence was never made"));
+  CHECK(refused(moved.add(shift(), {})).code == ErrorCode::kInvalidArgument);
+  CHECK(moved.dispatches() == 0);
+  CHECK(moved.barriers() == 0);
+  const Kernel no_kernel;
+  CHECK(no_kernel.name().empty());
+  CHECK(no_kernel.form().empty());
+  CHECK(no_kernel.bindings().empty());
+  CHECK(no_kernel.constants().empty());
+  CHECK(no_kernel.push_bytes() == 0);
+  CHECK(no_kernel.local_size() == compute::Extent{});
+  CHECK(no_kernel.groups_for({5, 5, 5}) == compute::Extent{});
+  CHECK(nothing.info().name.empty());
+  CHECK(refused(Graph::create(*device(), Model())).code == ErrorCode::kInvalidArgument);
+  Graph no_graph;
+  const std::uint8_t pixel[4]{};
+  CHECK(refused(no_graph.run({1, 1, 1, pixel})).code == ErrorCode::kInvalidArgument);
+  CHECK(refused(no_graph.run_nodes({1, 1, 1, pixel}, 0)).code == ErrorCode::kInvalidArgument);
+  CHECK(refused(no_graph.profile({1, 1, 1, pixel})).code == ErrorCode::kInvalidArgument);
+  CHECK(refused(no_graph.prepare(1, 1, 1)).code == ErrorCode::kInvalidArgument);
+  CHECK(no_graph.nodes().empty());
+  CHECK(no_graph.variant().empty());
+  CHECK(no_graph.output_channels().empty());
+  CHECK(no_graph.device_bytes() == 0);
   DeviceOptions cpu;
   cpu.backend = "cpu";
   CHECK(refused(compute::open_device(cpu)).code == ErrorCode::kUnsupported);

@@ -11,6 +11,7 @@
 #include "link_objects.hpp"
 #include "loader/device.hpp"
 #include "proof/proofs.hpp"
+#include "spirkiln/compute.hpp"
 #include "table/answers.hpp"
 #include "workspace.hpp"
 
@@ -183,7 +184,7 @@ TEST_CASE("answers: what does not fit is an error at its place", "[answers]") {
   CHECK_THAT(refused("binding = 0, seed", "binding = 2, seed"),
              ContainsSubstring("nothing is given for binding 0"));
   CHECK_THAT(refused("binding = 1", "binding = 3"),
-             ContainsSubstring("nothing is given for binding 1"));
+             ContainsSubstring("does not fit gain_fp16p: no binding 3, the result; it has 0, 1"));
   CHECK_THAT(refused("count = 12", "count = 13"),
              ContainsSubstring("13 values; tensors are whole"));
   CHECK_THAT(refused("seed = 9, count = 12", "count = 12"),
@@ -191,13 +192,19 @@ TEST_CASE("answers: what does not fit is an error at its place", "[answers]") {
   CHECK_THAT(refused("groups = [2]", "groups = [0]"), ContainsSubstring("'groups' must be"));
   CHECK_THAT(refused("fp16 = 1e-3", "fp16b = 1e-3"), ContainsSubstring("the nearest is 'fp16'"));
   CHECK_THAT(refused("fp16 = 1e-3", "fp16 = -1"), ContainsSubstring("a tolerance is 0 or more"));
+  // What zeros pass; columns are those of the tolerance.
+  CHECK_THAT(refused("fp16 = 1e-3", "fp16 = 3e38"),
+             ContainsSubstring("m.toml:17:35: error: a kernel that stores zeros would pass: the "
+                               "tolerance of fp16 must be below the largest value, 1."));
+  CHECK_THAT(refused("fp32 = 1e-5", "fp32 = 2"), ContainsSubstring("m.toml:17:22: error: "));
   CHECK_THAT(refused("binding = 1\n", "binding = 1\nstep = 0.3\n"),
              ContainsSubstring("is no whole multiple of 'step'"));
   CHECK_THAT(refused("binding = 1\n", "binding = 1\nbound = 1\n"),
              ContainsSubstring("belongs to an answer with 'subnormal'"));
   CHECK_THAT(refusal("[[kernel]]\nname = \"b\"\nsource = \"gain.comp\"\n"
                      "answers = \"none.toml\"\n"),
-             ContainsSubstring("none.toml"));
+             ContainsSubstring("m.toml:10:11: error: there is no file '") &&
+                 ContainsSubstring("none.toml"));
   CHECK_THAT(refusal("[[kernel.answers]]\ngroups = [1]\n"),
              ContainsSubstring("an answer without 'result'"));
 
@@ -237,6 +244,16 @@ TEST_CASE("answers: stored and read again they are the same; damaged ones are re
   a.result.scale = 0x1p-24f;
   a.result.bound = 0.5f;
   a.result.tolerance = {-1, 0.25f, 0.5f};
+  Answer blunt = a;
+  blunt.subnormal = false;
+  for (const float t : {0.49f, 0.5f, 3e38f}) {
+    blunt.result.scale = 0.5f / 32767;  // so that the largest value is 0.5
+    blunt.result.tolerance = {-1, t, -1};
+    const std::string blunt_bytes = gen::encode_answers(std::span(&blunt, 1));
+    const auto read = decode_answers(std::as_bytes(std::span(blunt_bytes)));
+    CHECK(read.ok() == (t < 0.5f));
+    if (!read.ok()) CHECK_THAT(read.error().message, ContainsSubstring("lets zeros pass"));
+  }
   const Answer both[] = {a, a};
   const std::string stored = gen::encode_answers(both);
   const auto bytes = std::as_bytes(std::span(stored));
@@ -317,4 +334,38 @@ TEST_CASE("answers: a kernel of somebody's own is proved, and a wrong one found"
     // Whoever gives no answer for TWICE = 1 has not proved it.
     CHECK(verdict == (name.ends_with("_twice") ? Verdict::kUnproven : Verdict::kWrong));
   }
+}
+
+namespace {
+
+// What is said where the kernel is made on a fresh device.
+std::string said_of(const test::Workspace& p, const compute::KernelRequest& request) {
+  const auto table = KernelTable::open((p / "out/test_table.bin").string());
+  REQUIRE(table.ok());
+  std::string said;
+  DeviceOptions options;
+  options.no_cache = true;
+  options.message = [&](Severity, std::string_view text) { said.append(text).append("\n"); };
+  const auto device = compute::open_device(options, std::span(&*table, 1));
+  if (!device) SKIP("no Vulkan device");
+  (void)compute::Kernel::create(*device, *table, request).ok();
+  return said;
+}
+
+}  // namespace
+
+TEST_CASE("answers: variants that agree with each other point at the answer", "[answers]") {
+  const compute::KernelRequest request{.kernel = "gain", .axes = {{"TWICE", "0"}}};
+  const Project all(answer("", -1.125));
+  REQUIRE(test::run_bake(all.options()).result.ok());
+  const std::string said = said_of(all, request);
+  CHECK_THAT(said, ContainsSubstring("kernel gain_fp16p gives wrong results") &&
+                       ContainsSubstring("no other variant is left") &&
+                       ContainsSubstring("all variants that were tried agree"));
+
+  const Project one(replaced(answer("", -1.125), "fp32 = 1e-5, ", ""));
+  REQUIRE(test::run_bake(one.options()).result.ok());
+  const std::string untried = said_of(one, request);
+  CHECK_THAT(untried, ContainsSubstring("using gain instead (not tried: "));
+  CHECK(untried.find("agree") == std::string::npos);  // one variant agrees with nobody
 }

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <thread>
 
 #include "graph/executor.hpp"
@@ -21,6 +22,7 @@
 #include "spirkiln/spirkiln.h"
 #include "spirkiln/spirkiln.hpp"
 #include "support/pack_builder.hpp"
+#include "support/watchdog.hpp"
 
 using namespace spirkiln;
 using namespace spirkiln::test;
@@ -642,6 +644,30 @@ TEST_CASE("a damaged pipeline cache is ignored with a note, and written anew") {
   std::vector<char> text((std::istreambuf_iterator<char>(file)), {});
   CHECK_FALSE(unwrap_cache(std::as_bytes(std::span(text))).empty());
   fs::remove_all(folder);
+}
+
+// Every message of a graph is said while it works.
+TEST_CASE("a listener may use the graph that speaks, here and on another thread") {
+  const Watchdog watchdog("a message of a graph that is running");
+  const Model model = model_of(mixed_graph());
+  const auto px = noise(1, 8, 8);
+  std::optional<Graph> graph;
+  int heard = 0, runs = 0;
+  GraphOptions options;
+  options.message = [&](Severity, std::string_view) {
+    if (heard++ != 0) return;
+    const auto use = [&] { runs += graph->run({1, 8, 8, px}).ok() && graph->device_bytes() > 0; };
+    use();
+    std::thread(use).join();
+  };
+  ::setenv("SPIRKILN_PROFILE", "1", 1);  // a message each step
+  auto created = Graph::create(shared_device(), model, options);
+  ::unsetenv("SPIRKILN_PROFILE");
+  REQUIRE(created);
+  graph = *created;
+  REQUIRE(graph->run({1, 8, 8, px}));
+  CHECK(heard > 3);
+  CHECK(runs == 2);
 }
 
 TEST_CASE("the C interface does what the C++ one does") {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Half conversion, the LRU, memory types, cache files, library names.
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 
 #include "graph/half.hpp"
@@ -16,6 +19,7 @@
 #include "loader/instance.hpp"
 #include "loader/library.hpp"
 #include "loader/memory.hpp"
+#include "table/read_file.hpp"
 
 using namespace spirkiln;
 using Catch::Matchers::ContainsSubstring;
@@ -132,6 +136,32 @@ TEST_CASE("a cache file that is not whole is not used") {
     flipped[n] ^= std::byte{4};
     CHECK(unwrap_cache(flipped).empty());
   }
+}
+
+TEST_CASE(
+    "temporary files that a process left go when the file is written again, not before a day") {
+  namespace fs = std::filesystem;
+  const fs::path folder =
+      fs::temp_directory_path() / ("spirkiln-stale-" + std::to_string(::getpid()));
+  const std::string path = (folder / "cache.bin").string();
+  const std::byte one[1]{};
+  REQUIRE(write_file_atomically(path, one).ok());
+  const std::vector<std::string> old = {".tmp17"};
+  const std::vector<std::string> others = {".tmp", ".tmpx", ".tmp1x", "2.tmp3"};  // not its own
+  const auto now = fs::file_time_type::clock::now();
+  for (const auto& list : {old, others}) {
+    for (const std::string& suffix : list) {
+      REQUIRE(write_file_atomically(path + suffix, one).ok());
+      fs::last_write_time(path + suffix, now - std::chrono::hours(25));
+    }
+  }
+  REQUIRE(write_file_atomically(path + ".tmp18", one).ok());
+  fs::last_write_time(path + ".tmp18", now - std::chrono::hours(23));
+  REQUIRE(write_file_atomically(path, one).ok());
+  CHECK_FALSE(fs::exists(path + ".tmp17"));
+  CHECK(fs::exists(path + ".tmp18"));
+  for (const std::string& suffix : others) CHECK(fs::exists(path + suffix));
+  fs::remove_all(folder);
 }
 
 TEST_CASE("programs are cut where the work of a submission would be too much") {
