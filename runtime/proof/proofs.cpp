@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "loader/messages.hpp"
+
 namespace spirkiln {
 namespace {
 
@@ -115,6 +117,7 @@ Result<std::vector<Proofs::Judgement>> Proofs::judge(const std::shared_ptr<Devic
                                                      const Table& table,
                                                      std::span<const std::uint32_t> variants,
                                                      bool may_run) {
+  const MessageScope messages;  // said when the lock is released
   const std::lock_guard lock(mutex_);
   if (auto s = load(*device, table); !s) return std::move(s).error();
   std::vector<ProofTask> tasks;
