@@ -101,6 +101,7 @@ Result<std::vector<Proofs::Judgement>> Proofs::judge(const std::shared_ptr<Devic
                                                      const Table& table,
                                                      std::span<const ProofRequest> requests,
                                                      bool may_run) {
+  const MessageScope messages;  // said when the lock is released
   const std::lock_guard lock(mutex_);
   if (auto s = load(*device, table); !s) return std::move(s).error();
   std::vector<ProofTask> tasks;
