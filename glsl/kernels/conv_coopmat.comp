@@ -3,7 +3,7 @@
 // A dense convolution of stride 1 by cooperative matrices of SIZE_M x SIZE_N x SIZE_K: products of
 // halves, sums in single precision. The rows of a matrix are SIZE_M pixels that lie side by side.
 // What the workgroup's pixels see of the input is loaded into workgroup memory once, and serves all
-// taps of the window; weights are read where they are.
+// taps of the window; weights pass through it tap by tap.
 // A workgroup is `groups` subgroups of SUBGROUP invocations, each with matrices_m lines of
 // SIZE_M pixels and matrices_n x SIZE_N columns. Input channels are whole matrices (in4 a multiple of
 // SIZE_K / 4), and columns come in pairs of vectors, so that all that matrices load begins at whole 16 bytes.
@@ -51,10 +51,23 @@ const uint OWN_N4 = matrices_n * SIZE_N / 4;
 
 // In vectors; an odd number of 16 bytes, which spreads eight pixels over all banks.
 const uint STRIDE_X = in4 + 2 - in4 / 2 % 2 * 2;
-const uint STRIDE_C = OWN_N4 + 1;
+const uint STRIDE_B = OWN_N4 + 2 - OWN_N4 / 2 % 2 * 2;
+const uint STRIDE_C = OWN_N4 + 1 - OWN_N4 / 2 % 2;
+const uint SIZE_B = in4 * 4 * OWN_N4;  // of a tap
+const uint LOADS_B = (SIZE_B + THREADS - 1) / THREADS;
+const uint LOADS_X = 8;  // on their way at a time
+const uint STEPS_C = (SIZE_M * OWN_N4 + SUBGROUP - 1) / SUBGROUP;
 
-shared lfpvec4 x_local[SEEN_H * SEEN_W * STRIDE_X];          // [line][pixel][vector]
-shared vec4 c_local[groups * SIZE_M * STRIDE_C];             // [subgroup][pixel][column]
+shared lfpvec4 x_local[SEEN_H * SEEN_W * STRIDE_X];                   // [line][pixel][vector]
+shared lfpvec4 b_local[in4 * 4 * STRIDE_B];                           // [k][column]
+shared vec4 c_local[groups * SIZE_M * STRIDE_C];                      // [subgroup][pixel][column]
+
+// Vector l + i * THREADS of a tap's weights.
+lfpvec4 fetch_b(uint l, uint i, uint tap, uint n0) {
+  uint j = l + i * THREADS;
+  if (j >= SIZE_B) return lfpvec4(0);
+  return sfp2lfpvec4(weight_data[(tap * in4 * 4 + j / OWN_N4) * p.n4 + n0 + j % OWN_N4]);
+}
 
 void main() {
   uint l = gl_LocalInvocationID.x;
@@ -67,37 +80,51 @@ void main() {
   uint y0 = (line - picture * p.tiles_y) * TILE_H;
   uint x0 = (tile - line * p.tiles_x) * SIZE_M;
 
-  for (uint i = l; i < SEEN_H * SEEN_W * in4; i += THREADS) {
-    uint pixel = i / in4;
-    uint c = i - pixel * in4;
-    // Unsigned: left of and above the picture wrap around to large numbers.
-    uint y = y0 + pixel / SEEN_W - p.pad_top;
-    uint x = x0 + pixel % SEEN_W - p.pad_left;
-    lfpvec4 v = lfpvec4(0);
-    if (y < p.h && x < p.w) v = tensor_local4(x_data, ((picture * p.h + y) * p.w + x) * in4 + c);
-    x_local[pixel * STRIDE_X + c] = v;
+  lfpvec4 next_b[LOADS_B];
+  [[unroll]] for (uint i = 0; i < LOADS_B; i++) next_b[i] = fetch_b(l, i, 0, n0);
+  for (uint begin = l; begin < SEEN_H * SEEN_W * in4; begin += THREADS * LOADS_X) {
+    lfpvec4 v[LOADS_X];
+    [[unroll]] for (uint i = 0; i < LOADS_X; i++) {
+      uint pixel = (begin + i * THREADS) / in4;
+      uint c = begin + i * THREADS - pixel * in4;
+      // Unsigned: left of and above the picture wrap around to large numbers.
+      uint y = y0 + pixel / SEEN_W - p.pad_top;
+      uint x = x0 + pixel % SEEN_W - p.pad_left;
+      v[i] = lfpvec4(0);
+      if (y < p.h && x < p.w) v[i] = tensor_local4(x_data, ((picture * p.h + y) * p.w + x) * in4 + c);
+    }
+    [[unroll]] for (uint i = 0; i < LOADS_X; i++) {
+      uint pixel = (begin + i * THREADS) / in4;
+      uint c = begin + i * THREADS - pixel * in4;
+      if (pixel < SEEN_H * SEEN_W) x_local[pixel * STRIDE_X + c] = v[i];
+    }
   }
-  barrier();
 
   MATRIX_C acc[matrices_m * matrices_n];
   [[unroll]] for (uint i = 0; i < matrices_m * matrices_n; i++) acc[i] = MATRIX_C(0.0);
-  for (uint ky = 0; ky < kh; ky++) {
-    for (uint kx = 0; kx < kw; kx++) {
-      uint weights = (ky * kw + kx) * in4 * 4 * p.n4 + n0;
-      uint seen = ((group * matrices_m + ky) * SEEN_W + kx) * STRIDE_X;
-      [[unroll]] for (uint c = 0; c < in4; c += SIZE_K / 4) {
-        MATRIX_B b[matrices_n];
+  for (uint tap = 0; tap < kh * kw; tap++) {
+    barrier();
+    [[unroll]] for (uint i = 0; i < LOADS_B; i++) {
+      uint j = l + i * THREADS;
+      if (j < SIZE_B) b_local[j / OWN_N4 * STRIDE_B + j % OWN_N4] = next_b[i];
+    }
+    barrier();
+    if (tap + 1 < kh * kw) {
+      [[unroll]] for (uint i = 0; i < LOADS_B; i++) next_b[i] = fetch_b(l, i, tap + 1, n0);
+    }
+    uint seen = ((group * matrices_m + tap / kw) * SEEN_W + tap % kw) * STRIDE_X;
+    [[unroll]] for (uint c = 0; c < in4; c += SIZE_K / 4) {
+      MATRIX_B b[matrices_n];
+      [[unroll]] for (uint j = 0; j < matrices_n; j++) {
+        coopMatLoad(b[j], b_local, c * 4 * STRIDE_B + j * (SIZE_N / 4), STRIDE_B,
+                    gl_CooperativeMatrixLayoutRowMajor);
+      }
+      [[unroll]] for (uint i = 0; i < matrices_m; i++) {
+        MATRIX_A a;
+        coopMatLoad(a, x_local, seen + i * SEEN_W * STRIDE_X + c, STRIDE_X,
+                    gl_CooperativeMatrixLayoutRowMajor);
         [[unroll]] for (uint j = 0; j < matrices_n; j++) {
-          coopMatLoad(b[j], weight_data, weights + c * 4 * p.n4 + j * (SIZE_N / 4), p.n4,
-                      gl_CooperativeMatrixLayoutRowMajor);
-        }
-        [[unroll]] for (uint i = 0; i < matrices_m; i++) {
-          MATRIX_A a;
-          coopMatLoad(a, x_local, seen + i * SEEN_W * STRIDE_X + c, STRIDE_X,
-                      gl_CooperativeMatrixLayoutRowMajor);
-          [[unroll]] for (uint j = 0; j < matrices_n; j++) {
-            acc[i * matrices_n + j] = coopMatMulAdd(a, b[j], acc[i * matrices_n + j]);
-          }
+          acc[i * matrices_n + j] = coopMatMulAdd(a, b[j], acc[i * matrices_n + j]);
         }
       }
     }
@@ -109,16 +136,30 @@ void main() {
       coopMatStore(acc[i * matrices_n + j], c_local, own_c + j * (SIZE_N / 4), STRIDE_C,
                    gl_CooperativeMatrixLayoutRowMajor);
     }
-    barrier();
+    // What the epilogue reads is on its way while the sums are.
+    uint place[STEPS_C];
+    afpvec4 r[STEPS_C];
+    vec4 scale[STEPS_C];
+    vec4 bias[STEPS_C];
     uint y = y0 + group * matrices_m + i;
-    for (uint j = lane; j < SIZE_M * OWN_N4; j += SUBGROUP) {
+    [[unroll]] for (uint step = 0; step < STEPS_C; step++) {
+      uint j = lane + step * SUBGROUP;
       uint x = x0 + j / OWN_N4;
       uint n = n0 + j % OWN_N4;
-      if (y >= p.outh || x >= p.outw || n >= p.n4) continue;
-      uint o = ((picture * p.outh + y) * p.outw + x) * p.n4 + n;
+      place[step] = ~0u;
+      if (j >= SIZE_M * OWN_N4 || y >= p.outh || x >= p.outw) continue;
+      place[step] = ((picture * p.outh + y) * p.outw + x) * p.n4 + n;
+      r[step] = load_residual(residual_data, place[step]);
+      scale[step] = scale_data[n];
+      bias[step] = bias_data[n];
+    }
+    barrier();
+    [[unroll]] for (uint step = 0; step < STEPS_C; step++) {
+      if (place[step] == ~0u) continue;
+      uint j = lane + step * SUBGROUP;
       vec4 sum = c_local[own_c + j / OWN_N4 * STRIDE_C + j % OWN_N4];
-      afpvec4 v = afpvec4(sum * scale_data[n] + bias_data[n]);
-      tensor_st4(out_data, o, epilogue(v, load_residual(residual_data, o), p.e));
+      afpvec4 v = afpvec4(sum * scale[step] + bias[step]);
+      tensor_st4(out_data, place[step], epilogue(v, r[step], p.e));
     }
     barrier();
   }

@@ -83,20 +83,22 @@ shared vec4 c_local[groups_k * groups_m * groups_n * SIZE_M * STRIDE_C];  // [su
 
 #include "matrix_operands.glsl"
 
-void store(uint m, uint n, vec4 sum) {
+// Vectors of a row of matrices that an invocation finishes.
+const uint SHARERS = groups_k * SUBGROUP;
+const uint STEPS_C = (SIZE_M * OWN_N4 + SHARERS - 1) / SHARERS;
+
+// Where row m, column n of the product goes, and its output channel.
+uvec2 place_of(uint m, uint n) {
 #if SCATTER
   uint tap = n / p.out4;
   uint channel = n - tap * p.out4;
   uint y = tap / p.kw;
   uint line = m / p.w;
   uint column = m - line * p.w;
-  uint o = ((line * p.kh + y) * p.w * p.kw + column * p.kw + tap - y * p.kw) * p.out4 + channel;
+  return uvec2(((line * p.kh + y) * p.w * p.kw + column * p.kw + tap - y * p.kw) * p.out4 + channel, channel);
 #else
-  uint channel = n;
-  uint o = m * psc(n4) + n;
+  return uvec2(m * psc(n4) + n, n);
 #endif
-  afpvec4 v = afpvec4(sum * scale_data[channel] + bias_data[channel]);
-  tensor_st4(out_data, o, epilogue(v, load_residual(residual_data, o), p.e));
 }
 
 void main() {
@@ -165,16 +167,32 @@ void main() {
                    group_k * layer + own_c + j * (SIZE_N / 4), STRIDE_C,
                    gl_CooperativeMatrixLayoutRowMajor);
     }
-    barrier();
-    for (uint j = group_k * SUBGROUP + lane; j < SIZE_M * OWN_N4;
-         j += groups_k * SUBGROUP) {
+    // What the epilogue reads is on its way while the sums are.
+    uint place[STEPS_C];
+    afpvec4 r[STEPS_C];
+    vec4 scale[STEPS_C];
+    vec4 bias[STEPS_C];
+    [[unroll]] for (uint step = 0; step < STEPS_C; step++) {
+      uint j = group_k * SUBGROUP + lane + step * SHARERS;
       uint m = m0 + group_m + i * SIZE_M + j / OWN_N4;
       uint n = n0 + group_n4 + j % OWN_N4;
-      if (m >= psc(rows) || n >= psc(n4)) continue;
+      place[step] = ~0u;
+      if (j >= SIZE_M * OWN_N4 || m >= psc(rows) || n >= psc(n4)) continue;
+      uvec2 o = place_of(m, n);
+      place[step] = o.x;
+      r[step] = load_residual(residual_data, o.x);
+      scale[step] = scale_data[o.y];
+      bias[step] = bias_data[o.y];
+    }
+    barrier();
+    [[unroll]] for (uint step = 0; step < STEPS_C; step++) {
+      if (place[step] == ~0u) continue;
+      uint j = group_k * SUBGROUP + lane + step * SHARERS;
       uint at = own_c + j / OWN_N4 * STRIDE_C + j % OWN_N4;
       vec4 sum = c_local[at];
       [[unroll]] for (uint g = 1; g < groups_k; g++) sum += c_local[at + g * layer];
-      store(m, n, sum);
+      afpvec4 v = afpvec4(sum * scale[step] + bias[step]);
+      tensor_st4(out_data, place[step], epilogue(v, r[step], p.e));
     }
     barrier();
   }

@@ -3,7 +3,9 @@
 // The gate of squeeze-and-excite: two fully connected layers on the mean of one picture, a
 // workgroup for each picture. The mean comes as such (`rows` is 1), or is taken here: of all pixels,
 // or of what mean_partial has added up. X invocations stand side by side on vectors of outputs, Y
-// share the inputs of each. MAX_VECTORS bounds both the input and the middle.
+// share the inputs of each. MAX_VECTORS bounds the input, the middle and, with SCALE, the output.
+// SCALE 1: no gate comes out, but the picture, multiplied by it. Several workgroups take a picture, each
+// the gate for itself: that is quicker than a step which waits for one that makes it.
 
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
@@ -20,16 +22,25 @@ layout(binding = 5) readonly buffer weight2_blob { sfpvec4 weight2_data[]; };
 layout(binding = 6) readonly buffer scale2_blob { vec4 scale2_data[]; };
 layout(binding = 7) readonly buffer bias2_blob { vec4 bias2_data[]; };
 TENSOR_OUT(8, out_data);
+#if !SCALE
 layout(binding = 9) readonly buffer sum_blob { vec4 sum_data[]; };  // of mean_partial
+#endif
 
 layout(constant_id = 2) const uint in4 = 0;
 layout(constant_id = 3) const uint mid4 = 0;
 layout(constant_id = 4) const uint out4 = 0;
+#if SCALE
+const uint source = 1;
+#else
 layout(constant_id = 5) const uint source = 0;  // 0 the mean, 1 pixels, 2 sums of mean_partial
+#endif
 
 layout(push_constant) uniform parameter {
   Epilogue e;
   Epilogue middle;  // made of lines only
+#if SCALE
+  Epilogue gate;  // the same; e is that of the product
+#endif
   uint in4;
   uint mid4;
   uint out4;
@@ -68,7 +79,11 @@ shared vec4 share_local[X * Y];
     for (uint i = 1; i < Y; i++) sum += share_local[i * X + gl_LocalInvocationID.x]; \
   }
 
+#if SCALE
+vec4 source_row(uint i) { return vec4(tensor_ld4(x_data, i)); }
+#else
 vec4 source_row(uint i) { return source == 2 ? sum_data[i] : vec4(tensor_ld4(x_data, i)); }
+#endif
 
 // Invocations stand side by side on the vectors of a row, what is left of them shares the rows.
 void take_mean(uint picture, uint l) {
@@ -104,7 +119,11 @@ void take_mean(uint picture, uint l) {
 }
 
 void main() {
+#if SCALE
+  uint picture = gl_WorkGroupID.y;
+#else
   uint picture = gl_WorkGroupID.x;
+#endif
   uint l = gl_LocalInvocationID.y * X + gl_LocalInvocationID.x;
   if (source != 0) {
     take_mean(picture, l);
@@ -131,8 +150,23 @@ void main() {
     if (gl_LocalInvocationID.y == 0 && o < psc(out4)) {
       uint i = picture * psc(out4) + o;
       afpvec4 v = afpvec4(sum * scale2_data[o] + bias2_data[o]);
+#if SCALE
+      v = activate_lines(v, p.gate) * afp(p.gate.post_scale) + afp(p.gate.post_bias);
+      x_local[o] = afp2lfpvec4(v);  // the mean is not needed any more
+#else
       afpvec4 r = load_residual(residual_data, i);
       tensor_st4(out_data, i, epilogue(v, r, p.e));
+#endif
     }
   }
+#if SCALE
+  barrier();
+  uint vectors = p.rows * psc(out4);
+  uint step = gl_NumWorkGroups.x * X * Y;
+  for (uint j = gl_WorkGroupID.x * X * Y + l; j < vectors; j += step) {
+    uint i = picture * vectors + j;
+    afpvec4 v = tensor_ld4(x_data, i) * lfp2afpvec4(x_local[j % psc(out4)]);
+    tensor_st4(out_data, i, epilogue(v, load_residual(residual_data, i), p.e));
+  }
+#endif
 }

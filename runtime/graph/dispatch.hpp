@@ -51,8 +51,8 @@ struct DeviceTraits {
 // Kernels whose work another one can do: lowering asks DeviceTraits::may_use of them alone. Those
 // of cooperative matrices are not among them: DeviceTraits::matrix stands for all four.
 inline constexpr std::string_view kReplaceableKernels[] = {
-    "conv_nc",        "conv_subgroup", "deconv_nc",    "deconv_subgroup",
-    "depthwise_line", "gemm_nc",       "gemm_subgroup"};
+    "conv_nc", "conv_subgroup", "deconv_nc", "deconv_subgroup", "depthwise_line",
+    "gemm_nc", "gemm_subgroup", "stem",      "deconv_floats",   "squeeze_excite_scale"};
 inline constexpr std::string_view kMatrixKernels[] = {"conv_coopmat", "deconv_coopmat",
                                                       "gemm_coopmat", "window_coopmat"};
 
@@ -62,8 +62,9 @@ enum class BufferKind : std::uint8_t {
   kConst,  // index: the node's index-th constant. kHalfPair arrives in the storage type of the
            // variant (sfpvec4), kFloat32 as vec4
   kScratch,  // index into Lowered::scratch_bytes
-  kBytesIn,  // the caller's picture, one uint a pixel (lower_input only)
-  kFloatsOut  // the caller's result, tight fp32 N x H x W x C (lower_output, lower_best)
+  kBytesIn,  // the caller's picture, one uint a pixel (lower_input, lower_stem)
+  kFloatsOut  // the caller's result, tight fp32 N x H x W x C (lower_output, lower_head,
+              // lower_best)
 };
 struct BufferRef {
   BufferKind kind;
@@ -118,9 +119,20 @@ Result<Lowered> lower_node(const LowerRequest& request);
 // A squeeze-excite gate and the global mean that only it reads, together: input 0 is the mean's,
 // the other inputs and the constants are the gate's. kUnsupported also where that gains nothing.
 Result<Lowered> lower_gate(const LowerRequest& mean, const LowerRequest& gate);
+// The same with the product that alone reads the gate: what the mean is taken of, times the gate.
+// Inputs and output are the product's, the constants are the gate's. kUnsupported also where that
+// gains nothing.
+Result<Lowered> lower_scale(const LowerRequest& mean, const LowerRequest& gate,
+                            const LowerRequest& product);
 // Picture bytes to the input tensor; scale and shift as in ModelHeader.
 Result<Lowered> lower_input(const Dims& input, const float scale[4], const float shift[4],
                             const DeviceTraits& traits);
+// Picture bytes to what the graph's first convolution makes of the input tensor, which alone reads
+// it. kUnsupported also where that gains nothing.
+Result<Lowered> lower_stem(const LowerRequest& conv, const float scale[4], const float shift[4]);
+// A graph's last node, straight to tight floats for the caller. kUnsupported also where that gains
+// nothing.
+Result<Lowered> lower_head(const LowerRequest& deconv);
 // A tensor to tight floats for the caller.
 Result<Lowered> lower_output(const Dims& output, const DeviceTraits& traits);
 // For each pixel its best channel and that channel's value, as two floats. `of_logits`: the value

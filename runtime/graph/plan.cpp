@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "graph/epilogue.hpp"
+#include "graph/fuse.hpp"
 #include "table/printable.hpp"
 
 namespace spirkiln {
@@ -27,29 +29,31 @@ class Planner {
         consts_(model.consts.size(), kNoBuffer) {}
 
   Result<PlannedGraph> run(const Lowering& lowering, const PlanWish& wish) {
-    if (auto s = add_input(lowering); !s) return std::move(s).error();
     const std::size_t all = model_.nodes.size();
     const bool whole = wish.node_count == 0;
     const std::size_t end = whole ? all : std::min(wish.first_node + wish.node_count, all);
     const bool best = whole && wish.best_class;
     std::vector<bool> skipped = best ? softmax_of_outputs() : std::vector<bool>(all);
+    picture_ = builder_.add_buffer(Home::kUpload, shapes_[model_.header.input_tensor].pixels() * 4,
+                                   "picture");
+    const NodeGroups groups = fuse_nodes(model_, shapes_, traits_, lowering, whole, !best);
+    if (!groups.reads_picture) {
+      if (auto s = add_input(lowering); !s) return std::move(s).error();
+    }
+    std::vector<std::uint32_t> outputs;
+    if (whole) outputs.assign(model_.outputs.begin(), model_.outputs.end());
     for (std::size_t i = 0; i < end; ++i) {
       const model::Node& n = model_.nodes[i];
-      if (skipped[i]) continue;
-      if (const model::Node* gate = whole ? gate_of(i) : nullptr; gate != nullptr) {
-        auto together = add_gate(n, *gate, lowering);
-        if (!together) return std::move(together).error();
-        if (*together) {
-          skipped[static_cast<std::size_t>(gate - model_.nodes.data())] = true;
-          continue;
-        }
+      if (skipped[i] || groups.inside[i]) continue;
+      if (groups.at[i]) {
+        if (auto s = add_group(*groups.at[i]); !s) return std::move(s).error();
+        continue;
       }
       if (auto s = add_node(n, lowering); !s) return std::move(s).error();
-      if (whole || i < wish.first_node) continue;
-      if (auto s = add_output(n.output, lowering); !s) return std::move(s).error();
+      if (!whole && i >= wish.first_node) outputs.push_back(n.output);
     }
-    for (const std::uint32_t t : model_.outputs) {
-      if (!whole) break;
+    for (const std::uint32_t t : outputs) {
+      if (results_.contains(t)) continue;  // a group has written it
       auto s = best ? add_best(t, skipped, lowering) : add_output(t, lowering);
       if (!s) return std::move(s).error();
     }
@@ -58,7 +62,8 @@ class Planner {
     PlannedGraph plan;
     plan.program = *std::move(program);
     plan.upload_offset = plan.program.buffers[picture_].offset;
-    for (const Output& o : outputs_) {
+    for (const std::uint32_t t : outputs) {
+      const FloatsOut& o = results_.at(t);
       plan.outputs.push_back({o.dims, plan.program.buffers[o.buffer].offset});
     }
     return plan;
@@ -92,7 +97,6 @@ class Planner {
     const Dims& d = shapes_[t];
     auto lowered = lowering.input(d, model_.header.input_scale, model_.header.input_shift, traits_);
     if (!lowered) return std::move(lowered).error();
-    picture_ = builder_.add_buffer(Home::kUpload, d.pixels() * 4, "picture");
     auto resolve = [&](const BufferRef& ref) -> Result<std::uint32_t> {
       if (ref.kind == BufferKind::kBytesIn) return picture_;
       if (ref.kind == BufferKind::kOutput) return tensor(t);
@@ -105,7 +109,7 @@ class Planner {
   Status add_output(std::uint32_t t, const Lowering& lowering) {
     auto lowered = lowering.output(shapes_[t], traits_);
     if (!lowered) return std::move(lowered).error();
-    return add_floats(t, *lowered, shapes_[t], name_of(t) + " as floats");
+    return add_floats(t, t, *lowered, shapes_[t], name_of(t) + " as floats");
   }
 
   // Nodes whose softmax is not needed as such: the best share is that of the best logit.
@@ -136,45 +140,30 @@ class Planner {
     if (!lowered) return std::move(lowered).error();
     Dims dims = shapes_[t];
     dims.c = 2;
-    return add_floats(from, *lowered, dims, name_of(t) + ", its best channels");
+    return add_floats(t, from, *lowered, dims, name_of(t) + ", its best channels");
   }
 
-  // What `lowered` makes of the tensor: tight floats, `dims` of them, in download memory.
-  Status add_floats(std::uint32_t t, const Lowered& lowered, const Dims& dims,
+  // Output `t`: what `lowered` makes of tensor `from`, tight floats, in download memory.
+  Status add_floats(std::uint32_t t, std::uint32_t from, const Lowered& lowered, const Dims& dims,
                     const std::string& name) {
+    const std::uint32_t out = add_result(t, dims, name);
+    auto resolve = [&](const BufferRef& ref) -> Result<std::uint32_t> {
+      if (ref.kind == BufferKind::kInput && ref.index == 0) return tensors_[from];
+      if (ref.kind == BufferKind::kFloatsOut) return out;
+      return wrong_reference("the output " + name_of(t));
+    };
+    return builder_.add(lowered, resolve, "output " + name_of(t));
+  }
+  // Where the floats of output `t` are written, on their way to the caller.
+  std::uint32_t add_result(std::uint32_t t, const Dims& dims, const std::string& name) {
     const std::uint64_t bytes = dims.pixels() * dims.c * 4;
     const std::uint32_t result = builder_.add_buffer(Home::kDownload, bytes, name);
     // A kernel's scattered stores through the bus run at 2 GB/s, a copy of the same bytes at 50.
     const std::uint32_t out =
         unified_memory_ ? result : builder_.add_buffer(Home::kArena, bytes, name);
     if (out != result) builder_.add_copy(out, result);
-    outputs_.push_back({dims, result});
-    auto resolve = [&](const BufferRef& ref) -> Result<std::uint32_t> {
-      if (ref.kind == BufferKind::kInput && ref.index == 0) return tensors_[t];
-      if (ref.kind == BufferKind::kFloatsOut) return out;
-      return wrong_reference("the output " + name_of(t));
-    };
-    return builder_.add(lowered, resolve, "output " + name_of(t));
-  }
-
-  // The squeeze-excite gate that alone reads the mean which node `i` takes; null for other nodes.
-  const model::Node* gate_of(std::size_t i) const {
-    const model::Node& mean = model_.nodes[i];
-    if (mean.op != model::Op::kGlobalMean) return nullptr;
-    for (const std::uint32_t t : model_.outputs) {
-      if (t == mean.output) return nullptr;
-    }
-    const model::Node* reader = nullptr;
-    for (const model::Node& n : model_.nodes) {
-      const auto inputs = model_.inputs_of(n);
-      const auto uses = std::count(inputs.begin(), inputs.end(), mean.output);
-      if (uses == 0) continue;
-      if (reader != nullptr || uses > 1) return nullptr;
-      reader = &n;
-    }
-    const bool gate = reader != nullptr && reader->op == model::Op::kSqueezeExcite &&
-                      model_.inputs_of(*reader)[0] == mean.output;
-    return gate ? reader : nullptr;
+    results_[t] = {dims, result};
+    return out;
   }
 
   LowerRequest request_of(const model::Node& n) const {
@@ -194,22 +183,22 @@ class Planner {
     return wrong_reference(name);
   }
 
-  // False where the two are lowered one by one.
-  Result<bool> add_gate(const model::Node& mean, const model::Node& gate,
-                        const Lowering& lowering) {
-    // A residual of the gate may not be there yet.
-    if (gate.flags != 0) return false;
-    auto lowered = lowering.gate(request_of(mean), request_of(gate));
-    if (!lowered) return false;
-    const std::string name = "node " + std::string(model_.string(gate.name));
+  Status add_group(const NodeGroup& group) {
+    const std::string name = "node " + std::string(model_.string(group.output->name));
+    const auto inputs = model_.inputs_of(*group.inputs);
+    const std::uint32_t t = group.output->output;
     auto resolve = [&](const BufferRef& ref) -> Result<std::uint32_t> {
-      if (ref.kind == BufferKind::kInput && ref.index == 0) {
-        return tensor(model_.inputs_of(mean)[0]);
+      if (ref.kind == BufferKind::kBytesIn) return picture_;
+      if (ref.kind == BufferKind::kInput && ref.index < inputs.size()) {
+        return tensor(inputs[ref.index]);
       }
-      return buffer_of(ref, gate, name);
+      if (ref.kind == BufferKind::kOutput) return tensor(t);
+      if (ref.kind == BufferKind::kFloatsOut) {
+        return add_result(t, shapes_[t], name_of(t) + " as floats");
+      }
+      return buffer_of(ref, *group.consts, name);
     };
-    if (auto s = builder_.add(*lowered, resolve, name); !s) return std::move(s).error();
-    return true;
+    return builder_.add(group.lowered, resolve, name);
   }
 
   Status add_node(const model::Node& n, const Lowering& lowering) {
@@ -238,11 +227,11 @@ class Planner {
   ProgramBuilder builder_;
   std::vector<std::uint32_t> tensors_, consts_;  // buffers of the program
   std::uint32_t picture_ = kNoBuffer;
-  struct Output {
+  struct FloatsOut {
     Dims dims;
     std::uint32_t buffer;
   };
-  std::vector<Output> outputs_;
+  std::map<std::uint32_t, FloatsOut> results_;  // by tensor
 };
 
 }  // namespace

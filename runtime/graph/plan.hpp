@@ -16,8 +16,13 @@ namespace spirkiln {
 struct Lowering {
   std::function<Result<Lowered>(const LowerRequest&)> node = lower_node;
   std::function<Result<Lowered>(const LowerRequest&, const LowerRequest&)> gate = lower_gate;
+  std::function<Result<Lowered>(const LowerRequest&, const LowerRequest&, const LowerRequest&)>
+      scale = lower_scale;
   std::function<Result<Lowered>(const Dims&, const float[4], const float[4], const DeviceTraits&)>
       input = lower_input;
+  std::function<Result<Lowered>(const LowerRequest&, const float[4], const float[4])> stem =
+      lower_stem;
+  std::function<Result<Lowered>(const LowerRequest&)> head = lower_head;
   std::function<Result<Lowered>(const Dims&, const DeviceTraits&)> output = lower_output;
   std::function<Result<Lowered>(const Dims&, bool, const DeviceTraits&)> best = lower_best;
 };

@@ -340,15 +340,34 @@ void check_lowered(const Lowered& lowered, const Case& c, const oracle::Tensor& 
   KernelRunner* r = runner(form);
   if (r == nullptr) return;
   KernelRunner::Buffers buffers;
-  for (const auto& t : c.inputs) buffers.inputs.push_back(to_storage(padded(t), form));
+  if (c.bytes.empty()) {
+    for (const auto& t : c.inputs) buffers.inputs.push_back(to_storage(padded(t), form));
+  }
   for (std::size_t i = 0; i < c.consts.size(); i++) {
     const auto floats = to_floats(c.consts[i]);
     buffers.consts.push_back(c.const_is_weight[i] ? to_storage(floats, form) : as_bytes(floats));
   }
-  buffers.output_bytes = c.output.vectors() * vector_bytes(form);
+  buffers.bytes_in.resize(c.bytes.size());
+  std::transform(c.bytes.begin(), c.bytes.end(), buffers.bytes_in.begin(),
+                 [](std::uint8_t b) { return std::byte{b}; });
+  const auto& result = lowered.dispatches.back().buffers;
+  const bool floats = std::any_of(result.begin(), result.end(), [](const BufferRef& ref) {
+    return ref.kind == BufferKind::kFloatsOut;
+  });
+  buffers.output_bytes = floats ? 0 : c.output.vectors() * vector_bytes(form);
+  buffers.floats_out_bytes = floats ? c.output.pixels() * c.output.c * 4 : 0;
   auto out = r->run(lowered, buffers);
   if (!out) FAIL(out.error().message);
   note_run(lowered, form);
+  if (floats) {
+    const auto tight = from_storage(out->floats_out, kFp32);
+    std::vector<float> got(c.output.vectors() * 4);
+    for (std::size_t i = 0; i < tight.size(); i++) {
+      got[i / c.output.c * c.output.c4() * 4 + i % c.output.c] = tight[i];
+    }
+    compare(got, want, form, true);
+    return;
+  }
   compare(from_storage(out->output, form), want, form,
           c.node.op == model::Op::kSoftmax && !(c.node.flags & model::kHasResidual));
 }

@@ -47,6 +47,7 @@ struct Case {
   std::vector<std::vector<double>> consts;
   std::vector<bool> const_is_weight;  // stored in the form's storage; else fp32
   Dims output;
+  std::vector<std::uint8_t> bytes;  // of a picture, for kernels that read one instead of an input
 };
 
 class Maker {

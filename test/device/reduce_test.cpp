@@ -105,6 +105,34 @@ Case gate_case(const GateShape& s, model::Activation act, float a, float b, Make
   return c;
 }
 
+// Pixels in pairs around a value that every form holds, so that the mean is one, too.
+oracle::Tensor pixels_around(const oracle::Tensor& mean, const Dims& x, Maker& make) {
+  oracle::Tensor pixels = make.tensor(x);
+  const std::uint64_t hw = std::uint64_t{x.h} * x.w;
+  for (std::uint64_t p = 0; p < x.pixels(); p++) {
+    const std::uint64_t at = p % hw;
+    for (std::uint32_t i = 0; i < x.c; i++) {
+      const double middle = mean.v[p / hw * x.c + i];
+      double& v = pixels.v[p * x.c + i];
+      if (at == hw - 1 && at % 2 == 0) {
+        v = middle;
+      } else if (at % 2 == 0) {
+        v = std::round((middle + v) * 512) / 512;
+      } else {
+        v = 2 * middle - pixels.v[(p - 1) * x.c + i];
+      }
+    }
+  }
+  return pixels;
+}
+
+model::Node mean_of_pixels() {
+  model::Node node{};
+  node.op = Op::kGlobalMean;
+  node.epilogue.post_scale = 1;
+  return node;
+}
+
 }  // namespace
 
 TEST_CASE("squeeze-and-excite gate", "[squeeze_excite]") {
@@ -150,27 +178,9 @@ TEST_CASE("squeeze-and-excite takes the mean along", "[squeeze_excite]") {
     Case c = gate_case(s.gate, model::Activation::kRelu, 0, 0, make);
     c.node.epilogue = activations(false)[turn % 5];
     const Dims x{s.gate.n, s.h, s.w, s.gate.cin};
-    // Pixels in pairs around a value that every form holds, so that the mean is one, too.
     const oracle::Tensor mean = make.tensor({x.n, 1, 1, x.c});
-    oracle::Tensor pixels = make.tensor(x);
-    const std::uint64_t hw = std::uint64_t{s.h} * s.w;
-    for (std::uint64_t p = 0; p < x.pixels(); p++) {
-      const std::uint64_t at = p % hw;
-      for (std::uint32_t i = 0; i < x.c; i++) {
-        const double middle = mean.v[p / hw * x.c + i];
-        double& v = pixels.v[p * x.c + i];
-        if (at == hw - 1 && at % 2 == 0) {
-          v = middle;
-        } else if (at % 2 == 0) {
-          v = std::round((middle + v) * 512) / 512;
-        } else {
-          v = 2 * middle - pixels.v[(p - 1) * x.c + i];
-        }
-      }
-    }
-    model::Node mean_node{};
-    mean_node.op = Op::kGlobalMean;
-    mean_node.epilogue.post_scale = 1;
+    const oracle::Tensor pixels = pixels_around(mean, x, make);
+    model::Node mean_node = mean_of_pixels();
     const DeviceTraits traits = gpu_traits();
     const auto lowered =
         lower_gate({mean_node, {x}, mean.dims, traits}, {c.node, {mean.dims}, c.output, traits});
@@ -195,6 +205,107 @@ TEST_CASE("squeeze-and-excite takes the mean along", "[squeeze_excite]") {
         lower_gate({mean_node, {x}, mean.dims, traits}, {c.node, {mean.dims}, c.output, traits}));
     turn++;
   }
+}
+
+TEST_CASE("squeeze-and-excite takes mean and product along", "[squeeze_excite]") {
+  if (!device()) SKIP("no Vulkan device");
+  struct Shape {
+    std::uint32_t h, w;
+    GateShape gate;
+    std::uint32_t groups;  // at least, of a picture
+  };
+  const Shape shapes[] = {{1, 1, {1, 5, 2, 5}, 1},
+                          {3, 5, {2, 16, 4, 16}, 1},
+                          {17, 23, {3, 67, 17, 67}, 2},
+                          {40, 51, {1, 9, 33, 9}, 2},
+                          {2, 2, {1, 1000, 3, 1000}, 1}};
+  std::size_t turn = 0;
+  const auto lines = activations(false);
+  for (const Shape& s : shapes) {
+    Maker make(static_cast<std::uint32_t>(780 + turn));
+    Case c = gate_case(s.gate, model::Activation::kRelu, 0, 0, make);
+    c.node.epilogue = lines[(turn + 1) % lines.size()];
+    const Dims x{s.gate.n, s.h, s.w, s.gate.cin};
+    const oracle::Tensor mean = make.tensor({x.n, 1, 1, x.c});
+    const oracle::Tensor pixels = pixels_around(mean, x, make);
+    const oracle::Tensor gate = oracle::run(c.node, {mean}, c.consts, c.output);
+    Case product;
+    product.node.op = Op::kBinary;
+    product.node.i[0] = static_cast<std::int32_t>(model::BinaryOp::kMul);
+    product.inputs = {pixels, gate};
+    product.output = x;
+    product.consts = c.consts;
+    product.const_is_weight = c.const_is_weight;
+    const DeviceTraits traits = gpu_traits();
+    const model::Node mean_node = mean_of_pixels();
+    const LowerRequest mean_request{mean_node, {x}, mean.dims, traits};
+    std::size_t number = 0;
+    for (const Form form : forms_for(Forms::kFew, turn)) {
+      if (runner(form) == nullptr) continue;
+      // Each form another of the three ways of a residual.
+      Case formed = product;
+      const std::size_t way = (turn + number++) % 3;
+      formed.node.epilogue = lines[turn % lines.size()];
+      if (way != 0) {
+        formed.node.flags = model::kHasResidual | (way == 2 ? model::kResidualBefore : 0);
+        formed.inputs.push_back(make.tensor(x));
+      }
+      INFO(form_name(form) << ", shape " << turn << ", residual " << way);
+      std::vector<Dims> dims;
+      for (const auto& t : formed.inputs) dims.push_back(t.dims);
+      const auto lowered = lower_scale(mean_request, {c.node, {mean.dims}, c.output, traits},
+                                       {formed.node, dims, x, traits});
+      if (!lowered) FAIL(lowered.error().message);
+      CHECK(lowered->dispatches.at(0).kernel == "squeeze_excite_scale");
+      CHECK(lowered->dispatches.at(0).groups[0] >= s.groups);
+      oracle::Tensor want = oracle::run(formed.node, formed.inputs, {}, x);
+      // What rounding does to the gate, through an activation of a slope of two at most.
+      for (std::uint64_t i = 0; i < want.mag.size(); i++) {
+        const std::uint64_t g = i / (std::uint64_t{x.h} * x.w * x.c) * x.c + i % x.c;
+        want.mag[i] += 2 * std::abs(pixels.v[i] * formed.node.epilogue.post_scale) * gate.mag[g];
+      }
+      // The gate is no buffer: what is bound are the pixels and the residual.
+      formed.inputs.erase(formed.inputs.begin() + 1);
+      Lowered bound = *lowered;
+      for (BufferRef& ref : bound.dispatches[0].buffers) {
+        if (ref.kind == BufferKind::kInput && ref.index == 2) ref.index = 1;
+      }
+      check_lowered(bound, formed, want, form);
+    }
+    turn++;
+  }
+}
+
+TEST_CASE("what scaling leaves to two steps", "[squeeze_excite]") {
+  Maker make(790);
+  const Dims x{1, 4, 4, 8};
+  const auto fused = [&](Case gate, model::BinaryOp op, const Dims& picture,
+                         const DeviceTraits& traits) {
+    const Dims mean{picture.n, 1, 1, picture.c};
+    model::Node product{};
+    product.op = Op::kBinary;
+    product.i[0] = static_cast<std::int32_t>(op);
+    const model::Node mean_node = mean_of_pixels();
+    return lower_scale({mean_node, {picture}, mean, traits},
+                       {gate.node, {mean}, gate.output, traits},
+                       {product, {picture, gate.output}, picture, traits})
+        .ok();
+  };
+  const Case gate = gate_case({1, 8, 2, 8}, model::Activation::kRelu, 0, 0, make);
+  const DeviceTraits traits = gpu_traits();
+  CHECK(fused(gate, model::BinaryOp::kMul, x, traits));
+  CHECK_FALSE(fused(gate, model::BinaryOp::kAdd, x, traits));
+  CHECK_FALSE(fused(gate, model::BinaryOp::kMul, {1, 400, 400, 8}, traits));  // too many pixels
+  CHECK_FALSE(fused(gate, model::BinaryOp::kMul, x, plain_cpu_traits()));
+  DeviceTraits without = traits;
+  without.without = {"squeeze_excite_scale"};
+  CHECK_FALSE(fused(gate, model::BinaryOp::kMul, x, without));
+  Case residual = gate;
+  residual.node.flags = model::kHasResidual;
+  CHECK_FALSE(fused(residual, model::BinaryOp::kMul, x, traits));
+  Case sigmoid = gate;
+  sigmoid.node.epilogue.act = model::Activation::kSigmoid;
+  CHECK_FALSE(fused(sigmoid, model::BinaryOp::kMul, x, traits));
 }
 
 }  // namespace spirkiln::test

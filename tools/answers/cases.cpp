@@ -139,6 +139,17 @@ Case wide_window(Numbers numbers) {
   return c;
 }
 
+Case stem(Numbers numbers, const Data& bytes) {
+  constexpr std::uint32_t kOut = 14;
+  Case c = make(Op::kConv, numbers, {3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 3, kOut});
+  c.output = {2, 5, 9, kOut};
+  c.dims = {{2, 10, 17, 3}};
+  c.inputs = {bytes};
+  c.consts = {weights(9 * 4, kOut, 126, numbers, 4, 3)};
+  add_scale_and_bias(&c, kOut, 127);
+  return c;
+}
+
 Case depthwise(Numbers numbers) {
   constexpr std::uint32_t kChannels = 6;
   Case c = make(Op::kDepthwise, numbers, {3, 3, 2, 1, 1, 1, 1, 1, 1, 1, kChannels, kChannels});
@@ -170,6 +181,16 @@ Case transposed(Numbers numbers, std::uint32_t inputs) {
   add_residual(&c, 141);
   c.consts = {weights(pad4(inputs) * 4, kOut, 142, numbers, pad4(inputs) * 4, inputs * 4)};
   add_scale_and_bias(&c, kOut, 143);
+  return c;
+}
+
+Case one_channel(Numbers numbers) {
+  constexpr std::uint32_t kIn = 22;
+  Case c = make(Op::kDeconv, numbers, {2, 2, 2, 2, 0, 0, 0, 0, 1, 1, kIn, 1});
+  c.output = {2, 10, 14, 1};
+  add_input(&c, {2, 5, 7, kIn}, 145);
+  c.consts = {weights(pad4(kIn) * 4, 1, 146, numbers, pad4(kIn) * 4, kIn * 4)};
+  add_scale_and_bias(&c, 1, 147);
   return c;
 }
 
@@ -253,6 +274,23 @@ Case squeeze_excite(Numbers numbers) {
   c.consts.push_back(weights(pad4(kMiddle), kOut, 215, numbers, pad4(kMiddle), kMiddle));
   add_scale_and_bias(&c, kOut, 216);
   c.step = 0;  // sums that leave the subnormals are rounded
+  return c;
+}
+
+Case scaled(Numbers numbers) {
+  constexpr std::uint32_t kChannels = 22, kMiddle = 7;
+  Case c = make(Op::kSqueezeExcite, numbers,
+                {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, kChannels, kChannels, kMiddle,
+                 static_cast<std::int32_t>(model::Activation::kRelu)});
+  c.output = {2, 3, 5, kChannels};
+  add_input(&c, c.output, 280);
+  add_input(&c, c.output, 281);
+  c.consts = {weights(pad4(kChannels), kMiddle, 282, numbers, pad4(kChannels), kChannels)};
+  add_scale_and_bias(&c, kMiddle, 283);
+  c.consts.push_back(weights(pad4(kMiddle), kChannels, 285, numbers, pad4(kMiddle), kMiddle));
+  add_scale_and_bias(&c, kChannels, 286);
+  // A gate of 1 keeps the picture's subnormals what they are.
+  if (c.subnormal) c.consts.back() = channels(kChannels, 287, 1, 0);
   return c;
 }
 

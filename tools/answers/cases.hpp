@@ -39,9 +39,11 @@ Case pointwise(Numbers numbers, std::uint32_t rows = 23, std::uint32_t inputs = 
 Case window(Numbers numbers, std::uint32_t lines = 4);  // uneven stride and padding
 Case small_window(Numbers numbers);                     // K as short as that
 Case wide_window(Numbers numbers);  // channels of whole matrices
+Case stem(Numbers numbers, const Data& bytes);  // input 0: a picture's bytes
 Case depthwise(Numbers numbers);
 Case wide_depthwise(Numbers numbers);  // another window, in other steps
 Case transposed(Numbers numbers, std::uint32_t inputs = 30);
+Case one_channel(Numbers numbers);  // transposed, to one channel
 Case affine(Numbers numbers);
 Case binary(Numbers numbers);
 Case resize(Numbers numbers);
@@ -49,6 +51,9 @@ Case concat(Numbers numbers, const std::vector<std::uint32_t>& channels);
 Case pool(Numbers numbers, model::Op op);
 Case mean(Numbers numbers, const Dims& x);
 Case squeeze_excite(Numbers numbers);
+// The gate on the mean of a picture, to be multiplied by it: input 0 is the picture, with a
+// residual of the product.
+Case scaled(Numbers numbers);
 Case layer_norm(Numbers numbers);
 Case softmax(Numbers numbers);
 Case attention(Numbers numbers);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "cases.hpp"
@@ -290,6 +291,47 @@ void add_matrix_products(Writer* out, Numbers numbers) {
   }
 }
 
+// Mean, gate and product in one kernel.
+void add_scaled(Writer* out, const Case& c) {
+  const Dims& x = c.dims[0];
+  const Dims mean{x.n, 1, 1, x.c};
+  model::Node mean_node{}, product = c.node;
+  mean_node.op = Op::kGlobalMean;
+  mean_node.epilogue.post_scale = 1;
+  product.op = Op::kBinary;
+  product.i[0] = static_cast<std::int32_t>(model::BinaryOp::kMul);
+  product.flags = c.inputs.size() > 1 ? model::kHasResidual : 0;
+  const DeviceTraits traits = gpu();
+  std::vector<Dims> product_dims{x, mean};
+  if (product.flags != 0) product_dims.push_back(x);
+  auto lowered = lower_scale({mean_node, {x}, mean, traits}, {c.node, {mean}, mean, traits},
+                             {product, product_dims, x, traits});
+  if (!lowered) die(lowered.error().message);
+  std::vector<std::vector<double>> consts;
+  for (const Data& d : c.consts) {
+    auto& values = consts.emplace_back();
+    for (std::uint32_t i = 0; i < d.count; ++i) values.push_back(double{value_of(d, i)});
+  }
+  const oracle::Tensor picture = tight(c.inputs[0], x);
+  const oracle::Tensor means = oracle::run(mean_node, {picture}, {}, mean);
+  const oracle::Tensor gate = oracle::run(c.node, {{mean, means.v, {}}}, consts, mean);
+  std::vector<oracle::Tensor> inputs{picture, {mean, gate.v, {}}};
+  if (product.flags != 0) inputs.push_back(tight(c.inputs[1], x));
+  oracle::Tensor t = oracle::run(product, inputs, {}, x);
+  // What rounding does to the mean and the gate, through activations of slopes below two.
+  const double slope = 2 * std::abs(double{product.epilogue.post_scale});
+  for (std::size_t i = 0; i < t.mag.size(); ++i) {
+    const std::size_t g = i / (std::size_t{x.h} * x.w * x.c) * x.c + i % x.c;
+    if (!c.subnormal) t.mag[i] += slope * std::abs(picture.v[i]) * 2 * gate.mag[g];
+  }
+  Dispatch d = lowered->dispatches[0];
+  d.groups[0] = 2;  // as a larger picture has
+  out->add(d, 0, c, stored(t, false), [&](const BufferRef& ref) -> const Data* {
+    if (ref.kind == BufferKind::kInput) return &c.inputs.at(ref.index == 0 ? 0 : 1);
+    return ref.kind == BufferKind::kConst ? &c.consts.at(ref.index) : nullptr;
+  });
+}
+
 // Both phases of the mean, each by itself: what lies between them is floats.
 void add_mean(Writer* out, Numbers numbers) {
   const Case first = mean(numbers, {2, 13, 17, 6});
@@ -441,33 +483,79 @@ void add_paths(Writer* out) {
   add_node(out, "attention", plain(attention(kOrdinary)), subgroups_of_eight());
 }
 
+// Bytes of a picture and what they stand for. Below the colours' 8 bits every multiple of 2^-24 is
+// a subnormal.
+struct Picture {
+  float scale[4] = {0.0171f, 0.0175f, 0.0174f, 5}, shift[4] = {-2.1f, -2.0f, -1.8f, 7};
+  Data bytes;
+  oracle::Tensor colours;
+  double mag = 0;
+
+  Picture(const Dims& dims, Numbers numbers, std::uint32_t seed)
+      : bytes{AnswerKind::kBytes, static_cast<std::uint32_t>(dims.pixels() * 4), {}} {
+    if (numbers == Numbers::kSubnormal) {
+      constexpr float kSmall[4] = {0x1p-24f, 0x1p-23f, 0x1p-24f, 5}, kNone[4] = {0, 0, 0, 7};
+      std::copy(std::begin(kSmall), std::end(kSmall), scale);
+      std::copy(std::begin(kNone), std::end(kNone), shift);
+    }
+    // Colours and validity 255; in the last three pixels of eight all four are 0.
+    bytes.seed.seed = seed;
+    bytes.seed.rows = 8;
+    bytes.seed.used_rows = 5;
+    colours.dims = dims;
+    for (std::uint32_t i = 0; i < bytes.count; ++i) {
+      const std::uint32_t lane = i % 4;
+      if (lane == 3) continue;
+      const double v = value_of(bytes, i) * double{scale[lane]};
+      const bool valid = value_of(bytes, i / 4 * 4 + 3) != 0;
+      colours.v.push_back(valid ? v + double{shift[lane]} : 0);
+      mag = std::max(mag, std::abs(v) + std::abs(double{shift[lane]}));
+    }
+  }
+};
+
 void add_picture(Writer* out, Numbers numbers) {
   Case c;
   c.subnormal = numbers == Numbers::kSubnormal;
   c.output = {2, 5, 7, 3};
-  // Below the colours' 8 bits every multiple of 2^-24 is a subnormal.
-  const float scale[4] = {0.0171f, 0.0175f, 0.0174f, 5}, shift[4] = {-2.1f, -2.0f, -1.8f, 7};
-  const float small[4] = {0x1p-24f, 0x1p-23f, 0x1p-24f, 5}, none[4] = {0, 0, 0, 7};
-  const float* a = c.subnormal ? small : scale;
-  const float* b = c.subnormal ? none : shift;
   if (c.subnormal) c.step = 0x1p-24;
-  auto lowered = lower_input(c.output, a, b, small_groups());
+  const Picture picture(c.output, numbers, 250);
+  auto lowered = lower_input(c.output, picture.scale, picture.shift, small_groups());
   if (!lowered) die(lowered.error().message);
-  // Colours and validity 255; in the last three pixels of eight all four are 0.
-  Data bytes{AnswerKind::kBytes, static_cast<std::uint32_t>(c.output.pixels() * 4), {}};
-  bytes.seed.seed = 250;
-  bytes.seed.rows = 8;
-  bytes.seed.used_rows = 5;
   Result r;
-  for (std::uint32_t i = 0; i < bytes.count; ++i) {
-    const double validity = value_of(bytes, i / 4 * 4 + 3);
-    const std::uint32_t lane = i % 4;
-    const double v = value_of(bytes, i) * double{a[lane]};
-    r.values.push_back(validity != 0 && lane < 3 ? v + double{b[lane]} : 0);
-    if (lane < 3) r.mag = std::max(r.mag, std::abs(v) + std::abs(double{b[lane]}));
+  for (std::size_t i = 0; i < picture.colours.v.size(); ++i) {
+    r.values.push_back(picture.colours.v[i]);
+    if (i % 3 == 2) r.values.push_back(0);  // the padding lane
   }
+  r.mag = picture.mag;
   out->add(lowered->dispatches[0], 0, c, r, [&](const BufferRef& ref) -> const Data* {
-    return ref.kind == BufferKind::kBytesIn ? &bytes : nullptr;
+    return ref.kind == BufferKind::kBytesIn ? &picture.bytes : nullptr;
+  });
+}
+
+void add_stem(Writer* out, Numbers numbers, std::optional<model::Activation> act = {}) {
+  const Picture picture({2, 10, 17, 3}, numbers, 255);
+  Case c = stem(numbers, picture.bytes);
+  if (act) c.node.epilogue.act = *act;
+  auto lowered =
+      lower_stem({c.node, c.dims, c.output, small_groups()}, picture.scale, picture.shift);
+  if (!lowered) die(lowered.error().message);
+  Dispatch d = lowered->dispatches[0];
+  out->add(d, 0, c, result_of(c, {picture.colours}), [&](const BufferRef& ref) -> const Data* {
+    if (ref.kind == BufferKind::kBytesIn) return &picture.bytes;
+    return ref.kind == BufferKind::kConst ? &c.consts.at(ref.index) : nullptr;
+  });
+}
+
+void add_head(Writer* out, const Case& c) {
+  auto lowered = lower_head({c.node, c.dims, c.output, gpu()});
+  if (!lowered) die(lowered.error().message);
+  const Result lanes = result_of(c);
+  Result r{AnswerKind::kFloat, {}, lanes.mag};
+  for (std::size_t i = 0; i < lanes.values.size(); i += 4) r.values.push_back(lanes.values[i]);
+  out->add(lowered->dispatches[0], 0, c, r, [&](const BufferRef& ref) -> const Data* {
+    if (ref.kind == BufferKind::kInput) return &c.inputs.at(ref.index);
+    return ref.kind == BufferKind::kConst ? &c.consts.at(ref.index) : nullptr;
   });
 }
 
@@ -514,6 +602,18 @@ void add_best(Writer* out, Numbers numbers) {
   });
 }
 
+// The same of the kernels at a graph's ends, and of those that are several nodes.
+void add_paths_of_groups(Writer* out) {
+  Case head = one_channel(Numbers::kOrdinary);
+  head.node.epilogue.act = model::Activation::kSigmoid;
+  add_head(out, head);
+  add_stem(out, Numbers::kOrdinary, model::Activation::kSwish);
+  Case product = scaled(Numbers::kOrdinary);
+  product.dims.pop_back();
+  product.inputs.pop_back();
+  add_scaled(out, product);
+}
+
 std::string all_answers() {
   Writer out;
   for (const Numbers numbers : {Numbers::kOrdinary, Numbers::kSubnormal}) {
@@ -530,14 +630,18 @@ std::string all_answers() {
     add_node(&out, "pool_avg", pool(numbers, Op::kAvgPool), small_groups());
     add_mean(&out, numbers);
     add_node(&out, "squeeze_excite", squeeze_excite(numbers), gpu());
+    add_scaled(&out, scaled(numbers));
     add_node(&out, "layer_norm", layer_norm(numbers), gpu());
     add_node(&out, "softmax", softmax(numbers), gpu());
     add_node(&out, "attention", attention(numbers), gpu());
     add_picture(&out, numbers);
+    add_stem(&out, numbers);
+    add_head(&out, one_channel(numbers));
     add_floats(&out, numbers);
     add_best(&out, numbers);
   }
   add_paths(&out);
+  add_paths_of_groups(&out);
   return out.text;
 }
 

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 namespace spirkiln::packer {
 namespace {
 
@@ -309,13 +311,11 @@ ShapeValue Importer::shape_value(const OnnxNode& node, std::size_t i) const {
     // Shape arithmetic uses simple fractions, which floats of moderate size hold exactly.
     std::int64_t den = 1;
     double scaled = v;
-    while (den < (1 << 20) && scaled != static_cast<double>(static_cast<std::int64_t>(scaled))) {
+    while (den < (1 << 20) && scaled != std::trunc(scaled)) {
       den *= 2;
       scaled = static_cast<double>(v) * static_cast<double>(den);
-      if (scaled > 1e15 || scaled < -1e15) break;
     }
-    if (scaled > 1e15 || scaled < -1e15 ||
-        scaled != static_cast<double>(static_cast<std::int64_t>(scaled))) {
+    if (!(std::abs(scaled) <= 1e15) || scaled != std::trunc(scaled)) {
       fail(node, fmt::format("input {} ('{}'): {} is no number that shape arithmetic can keep "
                              "exactly",
                              i, node.inputs[i], v));

@@ -130,6 +130,12 @@ void set_linear_grid(Dispatch& d, std::uint64_t jobs, const DeviceTraits& traits
   set_group_grid(d, ceil_div(jobs, d.local_size[0]), traits);
 }
 
+void set_sharing_grid(Dispatch& d, std::uint64_t jobs, const DeviceTraits& traits) {
+  d.local_size = {
+      std::min({tuning::kSharingGroup, traits.max_invocations, traits.max_group_size[0]}), 1, 1};
+  set_group_grid(d, ceil_div(jobs, d.local_size[0]), traits);
+}
+
 void set_row_grid(Dispatch& d, std::uint64_t width, std::uint64_t rows,
                   const DeviceTraits& traits) {
   // Wide groups would stand idle behind the end of a short row.

@@ -39,6 +39,8 @@ bool activation_is_lines(model::Activation act);
 
 // One invocation for each of `jobs`, folded over y where the device allows too few groups along x.
 void set_linear_grid(Dispatch& d, std::uint64_t jobs, const DeviceTraits& traits);
+// The same in workgroups that share what they load.
+void set_sharing_grid(Dispatch& d, std::uint64_t jobs, const DeviceTraits& traits);
 // A row of `width` invocations for each of `rows`, rows along y folded over z.
 void set_row_grid(Dispatch& d, std::uint64_t width, std::uint64_t rows, const DeviceTraits& traits);
 // `groups` workgroups along x folded over y, the local size being set already.
@@ -71,6 +73,8 @@ Result<Lowered> pool(const LowerRequest& request);
 Result<Lowered> global_mean(const LowerRequest& request);
 Result<Lowered> squeeze_excite(const LowerRequest& request);
 Result<Lowered> gate_of_mean(const LowerRequest& mean, const LowerRequest& gate);  // lower_gate
+Result<Lowered> scaled_by_gate(const LowerRequest& mean, const LowerRequest& gate,
+                               const LowerRequest& product);  // lower_scale
 Result<Lowered> binary(const LowerRequest& request);
 Result<Lowered> affine(const LowerRequest& request);
 Result<Lowered> resize(const LowerRequest& request);

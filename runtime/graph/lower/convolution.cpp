@@ -4,14 +4,9 @@
 
 #include "graph/lower/common.hpp"
 #include "graph/lower/tuning.hpp"
+#include "graph/lower/window.hpp"
 
 namespace spirkiln::lower {
-namespace {
-
-struct Window {
-  std::int64_t kh, kw, stride_h, stride_w, top, left, bottom, right, dilation_h, dilation_w;
-};
-
 Result<Window> read_window(const LowerRequest& request) {
   const auto& i = request.node.i;
   const Window w{i[0], i[1], i[2], i[3], i[4], i[5], i[6], i[7], i[8], i[9]};
@@ -42,6 +37,21 @@ Status check_channels(const LowerRequest& request) {
   }
   return Ok{};
 }
+
+Status check_deconv(const LowerRequest& request) {
+  if (Status s = check_node(request, 1); !s) return s.error();
+  if (Status s = check_channels(request); !s) return s.error();
+  const Dims& x = request.inputs[0];
+  const Dims& y = request.output;
+  const std::int64_t kh = request.node.i[0], kw = request.node.i[1];
+  if (kh < 1 || kw < 1 || kh > 64 || kw > 64) return unsupported(request, "kernel out of range");
+  if (y.n != x.n || y.h != x.h * kh || y.w != x.w * kw) {
+    return unsupported(request, "the output's size is not the input's times the kernel");
+  }
+  return Ok{};
+}
+
+namespace {
 
 void bind_weighted(Dispatch& d, const LowerRequest& request) {
   d.buffers = {{BufferKind::kInput, 0}, residual_ref(request),   {BufferKind::kConst, 0},
@@ -168,10 +178,12 @@ bool use_window_matrices(Dispatch& d, const Dims& x, const Dims& y, std::uint32_
     return false;
   }
   const std::uint32_t lines = t.groups * t.matrices_m;
-  const std::uint32_t stride = x.c4() + 2 - x.c4() / 2 % 2 * 2;
+  // Arrays as conv_coopmat.comp has them.
+  const auto stride = [](std::uint32_t vectors) { return vectors + 2 - vectors / 2 % 2 * 2; };
   const std::uint64_t shared =
-      std::uint64_t{8} * (lines + kh - 1) * (traits.matrix_m + kw - 1) * stride +
-      16 * t.groups * traits.matrix_m * (own_n4 + 1);
+      std::uint64_t{8} * (lines + kh - 1) * (traits.matrix_m + kw - 1) * stride(x.c4()) +
+      32 * x.c4() * stride(own_n4) +
+      16 * t.groups * traits.matrix_m * (own_n4 + 1 - own_n4 / 2 % 2);
   const std::uint32_t threads = t.groups * traits.subgroup_size;
   if (shared > traits.shared_bytes || threads > traits.max_invocations) return false;
   const std::uint64_t tiles_y = (y.h - 1) / lines + 1, tiles_x = (y.w - 1) / traits.matrix_m + 1;
@@ -348,15 +360,10 @@ Result<Lowered> depthwise(const LowerRequest& request) {
 }
 
 Result<Lowered> deconv(const LowerRequest& request) {
-  if (Status s = check_node(request, 1); !s) return s.error();
-  if (Status s = check_channels(request); !s) return s.error();
+  if (Status s = check_deconv(request); !s) return s.error();
   const Dims& x = request.inputs[0];
   const Dims& y = request.output;
   const std::int64_t kh = request.node.i[0], kw = request.node.i[1];
-  if (kh < 1 || kw < 1 || kh > 64 || kw > 64) return unsupported(request, "kernel out of range");
-  if (y.n != x.n || y.h != x.h * kh || y.w != x.w * kw) {
-    return unsupported(request, "the output's size is not the input's times the kernel");
-  }
   const std::uint32_t rows = static_cast<std::uint32_t>(x.pixels());
   const std::uint64_t columns = static_cast<std::uint64_t>(kh * kw) * y.c4();
   if (columns >= kMaxVectors) return unsupported(request, "2^31 columns or more");

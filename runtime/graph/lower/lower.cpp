@@ -42,6 +42,11 @@ Result<Lowered> lower_gate(const LowerRequest& mean, const LowerRequest& gate) {
   return lower::gate_of_mean(mean, gate);
 }
 
+Result<Lowered> lower_scale(const LowerRequest& mean, const LowerRequest& gate,
+                            const LowerRequest& product) {
+  return lower::scaled_by_gate(mean, gate, product);
+}
+
 Result<Lowered> lower_input(const Dims& input, const float scale[4], const float shift[4],
                             const DeviceTraits& traits) {
   if (input.c != 3 || input.vectors() == 0 || input.vectors() >= lower::kMaxVectors) {

@@ -130,6 +130,18 @@ bool fits_one_group(const LowerRequest& request) {
          request.traits.max_storage_buffers >= tuning::kSqueezeBindings;
 }
 
+// A workgroup's invocations: side by side on the vectors of outputs, and sharing inputs.
+void set_gate_group(Dispatch& d, const LowerRequest& gate) {
+  const DeviceTraits& traits = gate.traits;
+  d.local_size = {tuning::kSqueezeX, tuning::kSqueezeY, 1};
+  if (traits.max_invocations >= 1024 && traits.shared_bytes >= 32768) {
+    const bool wide = middle_of(gate.node).c4() > 32 || gate.output.c4() > 64;
+    d.local_size = {wide ? 64u : 32u, 16, 1};
+  }
+  if (traits.software) d.local_size = {8, 1, 1};
+  while (d.local_size[0] * d.local_size[1] > traits.max_invocations) d.local_size[1] /= 2;
+}
+
 // `rows` vectors of channels a picture in the source, `pixels` that they stand for.
 Dispatch gate_dispatch(const LowerRequest& request, GateSource source, std::uint32_t rows,
                        std::uint32_t pixels) {
@@ -151,12 +163,7 @@ Dispatch gate_dispatch(const LowerRequest& request, GateSource source, std::uint
   push_epilogue(d, middle_epilogue(request.node));
   for (std::uint32_t v : {x.c4(), middle.c4(), y.c4(), rows}) d.push_u32(v);
   d.push_f32(static_cast<float>(1.0 / pixels));
-  d.local_size = {tuning::kSqueezeX, tuning::kSqueezeY, 1};
-  if (request.traits.max_invocations >= 1024 && request.traits.shared_bytes >= 32768) {
-    d.local_size = {middle.c4() > 32 || y.c4() > 64 ? 64u : 32u, 16, 1};
-  }
-  if (request.traits.software) d.local_size = {8, 1, 1};
-  while (d.local_size[0] * d.local_size[1] > request.traits.max_invocations) d.local_size[1] /= 2;
+  set_gate_group(d, request);
   d.groups = {x.n, 1, 1};
   return d;
 }
@@ -190,7 +197,9 @@ Result<Lowered> squeeze_excite(const LowerRequest& request) {
   return out;
 }
 
-Result<Lowered> gate_of_mean(const LowerRequest& mean, const LowerRequest& gate) {
+namespace {
+
+Status check_gate_of_mean(const LowerRequest& mean, const LowerRequest& gate) {
   if (Status s = check_node(mean, 1); !s) return s.error();
   if (Status s = check_node(gate, 1); !s) return s.error();
   if (Status s = check_gate(gate); !s) return s.error();
@@ -201,6 +210,47 @@ Result<Lowered> gate_of_mean(const LowerRequest& mean, const LowerRequest& gate)
       !(mean.output == Dims{x.n, 1, 1, x.c}) || !(gate.inputs[0] == mean.output)) {
     return unsupported(gate, "the mean stays a step of its own");
   }
+  return Ok{};
+}
+
+}  // namespace
+
+Result<Lowered> scaled_by_gate(const LowerRequest& mean, const LowerRequest& gate,
+                               const LowerRequest& product) {
+  if (Status s = check_gate_of_mean(mean, gate); !s) return s.error();
+  if (Status s = check_node(product, 2); !s) return s.error();
+  const Dims& x = mean.inputs[0];
+  if (static_cast<model::BinaryOp>(product.node.i[0]) != model::BinaryOp::kMul ||
+      gate.node.flags != 0 || !activation_is_lines(gate.node.epilogue.act) ||
+      !(product.inputs[0] == x) || !(product.inputs[1] == gate.output) || !(product.output == x) ||
+      !gate.traits.may_use("squeeze_excite_scale") ||
+      std::uint64_t{x.h} * x.w * x.c4() > tuning::kScaleMaxVectors ||
+      x.n > gate.traits.max_group_count[1]) {
+    return unsupported(product, "the product stays a step of its own");
+  }
+  const std::uint32_t hw = x.h * x.w;
+  Dispatch d;
+  d.kernel = "squeeze_excite_scale";
+  d.buffers = {{BufferKind::kInput, 0}, residual_ref(product)};
+  for (std::uint32_t k = 0; k < 6; k++) d.buffers.push_back({BufferKind::kConst, k});
+  d.buffers.push_back({BufferKind::kOutput, 0});
+  set_epilogue_specs(d, product.node);
+  push_epilogue(d, product.node.epilogue);
+  push_epilogue(d, middle_epilogue(gate.node));
+  push_epilogue(d, gate.node.epilogue);
+  for (std::uint32_t v : {x.c4(), middle_of(gate.node).c4(), x.c4(), hw}) d.push_u32(v);
+  d.push_f32(static_cast<float>(1.0 / hw));
+  set_gate_group(d, gate);
+  const std::uint32_t share = d.local_size[0] * d.local_size[1] * tuning::kScaleVectors;
+  d.groups = {(hw * x.c4() - 1) / share + 1, x.n, 1};
+  Lowered out;
+  out.dispatches.push_back(std::move(d));
+  return out;
+}
+
+Result<Lowered> gate_of_mean(const LowerRequest& mean, const LowerRequest& gate) {
+  if (Status s = check_gate_of_mean(mean, gate); !s) return s.error();
+  const Dims& x = mean.inputs[0];
   Lowered out;
   const std::uint32_t hw = x.h * x.w;
   if (std::uint64_t{hw} * x.c4() <= tuning::kSqueezeMeanVectors) {

@@ -28,7 +28,7 @@ TEST_CASE("a kernel that lies is replaced: by its next form, another kernel, fp3
   const std::vector<Form> halves = {kFp16s, kFp16p};
   const Row rows[] = {
       {modules_of("binary", {kFp16s}), "using binary_fp16p instead", "fp16s/fp16p", 1},
-      {modules_of("conv_nc", halves), "other kernels do its work", "fp16s/fp16p", 2},
+      {modules_of("stem", halves), "other kernels do its work", "fp16s/fp16p", 2},
       // And that the graph goes on in fp32.
       {modules_of("binary", halves), "using binary instead", "fp32", 3},
   };
@@ -114,7 +114,7 @@ TEST_CASE("a program proves the paths that it takes, and a later one those that 
   const auto right_plain = right_values(plain), right_swish = right_values(swish);
   fs::remove_all(clean.path);
   faults().pose_as_card(true);
-  const table::KernelEntry* kernel = built_in().find("conv_nc");
+  const table::KernelEntry* kernel = built_in().find("stem");
   REQUIRE(kernel != nullptr);
   LieWhere where;
   const auto& blob = built_in().blobs()[built_in().variants_of(*kernel).front().blob];
@@ -124,7 +124,7 @@ TEST_CASE("a program proves the paths that it takes, and a later one those that 
     }
   }
   REQUIRE(where.spec_id != LieWhere::kEverywhere);
-  faults().doctor(liar_where(modules_of("conv_nc", {kFp16s, kFp16p}), where));
+  faults().doctor(liar_where(modules_of("stem", {kFp16s, kFp16p}), where));
   {
     const auto opened = open_device();
     CHECK(!near(run_graph(opened->device, swish, true).values, right_swish));
@@ -139,7 +139,7 @@ TEST_CASE("a program proves the paths that it takes, and a later one those that 
     INFO(second.error << joined(second.messages));
     CHECK(near(second.values, right_swish));
     CHECK_THAT(joined(second.messages),
-               ContainsSubstring("kernel conv_nc_fp16s gives wrong results on"));
+               ContainsSubstring("kernel stem_fp16s gives wrong results on"));
     CHECK(proved() > before);
     // Who does without that path keeps the kernel.
     const auto after = proved();
@@ -152,7 +152,7 @@ TEST_CASE("a program proves the paths that it takes, and a later one those that 
   const Ran ran = run_graph(opened->device, swish);
   CHECK(near(ran.values, right_swish));
   CHECK_THAT(joined(ran.messages),
-             ContainsSubstring("kernel conv_nc_fp16s gives wrong results on"));
+             ContainsSubstring("kernel stem_fp16s gives wrong results on"));
   CHECK(opened->device.state()->proofs->stats().proved == 0);
 }
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/fuse.hpp"
+
+#include <algorithm>
+
+namespace spirkiln {
+namespace {
+
+class Fuser {
+ public:
+  Fuser(const Model::State& model, const std::vector<Dims>& shapes, const DeviceTraits& traits,
+        const Lowering& lowering)
+      : model_(model),
+        shapes_(shapes),
+        traits_(traits),
+        lowering_(lowering),
+        readers_(model.tensors.size()),
+        writers_(model.tensors.size()) {
+    for (const model::Node& n : model.nodes) {
+      for (const std::uint32_t t : model.inputs_of(n)) readers_[t].push_back(&n);
+      writers_[n.output] = &n;
+    }
+    groups_.at.resize(model.nodes.size());
+    groups_.inside.resize(model.nodes.size());
+  }
+
+  NodeGroups run(bool floats) {
+    try_stem();
+    for (const model::Node& n : model_.nodes) try_scale(n);
+    for (const model::Node& n : model_.nodes) try_gate(n);
+    for (const std::uint32_t t : model_.outputs) {
+      if (floats) try_head(t);
+    }
+    return std::move(groups_);
+  }
+
+ private:
+  std::size_t index(const model::Node& n) const {
+    return static_cast<std::size_t>(&n - model_.nodes.data());
+  }
+  std::uint32_t input(const model::Node& n, std::size_t i) const { return model_.inputs_of(n)[i]; }
+  LowerRequest request(const model::Node& n) const {
+    LowerRequest r{n, {}, shapes_[n.output], traits_};
+    for (const std::uint32_t t : model_.inputs_of(n)) r.inputs.push_back(shapes_[t]);
+    return r;
+  }
+  bool leaves(std::uint32_t tensor) const {
+    return std::count(model_.outputs.begin(), model_.outputs.end(), tensor) != 0;
+  }
+  // The node that alone reads a tensor, once; null where the caller gets it, too.
+  const model::Node* only_reader(std::uint32_t tensor) const {
+    return readers_[tensor].size() == 1 && !leaves(tensor) ? readers_[tensor].front() : nullptr;
+  }
+  // The node of this operator that makes input `i` of `n`, which alone reads it; else null.
+  const model::Node* maker(const model::Node& n, std::size_t i, model::Op op) const {
+    if (model_.inputs_of(n).size() <= i) return nullptr;
+    const std::uint32_t t = input(n, i);
+    const model::Node* writer = writers_[t];
+    return writer != nullptr && writer->op == op && only_reader(t) == &n ? writer : nullptr;
+  }
+
+  void try_stem() {
+    const model::Node* conv = only_reader(model_.header.input_tensor);
+    if (conv == nullptr) return;
+    auto lowered =
+        lowering_.stem(request(*conv), model_.header.input_scale, model_.header.input_shift);
+    if (!lowered) return;
+    groups_.at[index(*conv)] = {conv, conv, conv, *std::move(lowered)};
+    groups_.reads_picture = true;
+  }
+
+  // A picture times the gate that squeeze-excite makes of its mean.
+  void try_scale(const model::Node& product) {
+    if (product.op != model::Op::kBinary) return;
+    const model::Node* gate = maker(product, 1, model::Op::kSqueezeExcite);
+    const model::Node* mean = gate != nullptr ? maker(*gate, 0, model::Op::kGlobalMean) : nullptr;
+    if (mean == nullptr || input(*mean, 0) != input(product, 0)) return;
+    auto lowered = lowering_.scale(request(*mean), request(*gate), request(product));
+    if (!lowered) return;
+    groups_.at[index(product)] = {&product, gate, &product, *std::move(lowered)};
+    groups_.inside[index(*mean)] = groups_.inside[index(*gate)] = true;
+  }
+
+  // The gate and the mean alone.
+  void try_gate(const model::Node& gate) {
+    if (gate.op != model::Op::kSqueezeExcite || groups_.inside[index(gate)]) return;
+    const model::Node* mean = maker(gate, 0, model::Op::kGlobalMean);
+    // Inputs are counted by the mean, which has no residual.
+    if (mean == nullptr || gate.flags != 0) return;
+    auto lowered = lowering_.gate(request(*mean), request(gate));
+    if (!lowered) return;
+    groups_.at[index(gate)] = {mean, &gate, &gate, *std::move(lowered)};
+    groups_.inside[index(*mean)] = true;
+  }
+
+  // An output's node that can write the caller's floats itself.
+  void try_head(std::uint32_t output) {
+    const model::Node* n = writers_[output];
+    const auto times = std::count(model_.outputs.begin(), model_.outputs.end(), output);
+    if (n == nullptr || times != 1 || !readers_[output].empty() || groups_.at[index(*n)]) return;
+    auto lowered = lowering_.head(request(*n));
+    if (lowered) groups_.at[index(*n)] = {n, n, n, *std::move(lowered)};
+  }
+
+  const Model::State& model_;
+  const std::vector<Dims>& shapes_;
+  const DeviceTraits& traits_;
+  const Lowering& lowering_;
+  std::vector<std::vector<const model::Node*>> readers_;  // by tensor; twice who reads it twice
+  std::vector<const model::Node*> writers_;
+  NodeGroups groups_;
+};
+
+}  // namespace
+
+NodeGroups fuse_nodes(const Model::State& model, const std::vector<Dims>& shapes,
+                      const DeviceTraits& traits, const Lowering& lowering, bool whole,
+                      bool floats) {
+  if (whole) return Fuser(model, shapes, traits, lowering).run(floats);
+  NodeGroups none;
+  none.at.resize(model.nodes.size());
+  none.inside.resize(model.nodes.size());
+  return none;
+}
+
+}  // namespace spirkiln

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which nodes of a graph become one step, or fewer steps than nodes. Lowering says whether it can;
+// here is where they stand in the graph, and that nobody else wants what lies between them.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "graph/model.hpp"
+#include "graph/plan.hpp"
+
+namespace spirkiln {
+
+// What lowering made of several nodes. Its buffers are named by three of them, which may be the
+// same.
+struct NodeGroup {
+  const model::Node* inputs = nullptr;  // kInput counts this one's inputs
+  const model::Node* consts = nullptr;  // kConst counts this one's constants
+  const model::Node* output = nullptr;  // kOutput, or the caller's floats, is this one's output
+  Lowered lowered;
+};
+
+struct NodeGroups {
+  // By node: the group that ends there, in whose place it stands. (Steps run by what they wait for,
+  // so an earlier place would gain nothing.)
+  std::vector<std::optional<NodeGroup>> at;
+  std::vector<bool> inside;  // by node: it is part of a group that ends later
+  bool reads_picture = false;  // one of them reads its bytes: the input tensor is not wanted
+};
+
+// `whole`: the graph is run to its end, and not to some node; else nothing is fused. `floats`:
+// outputs leave as floats.
+NodeGroups fuse_nodes(const Model::State& model, const std::vector<Dims>& shapes,
+                      const DeviceTraits& traits, const Lowering& lowering, bool whole,
+                      bool floats);
+
+}  // namespace spirkiln
