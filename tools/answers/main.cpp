@@ -548,7 +548,7 @@ void add_stem(Writer* out, Numbers numbers, std::optional<model::Activation> act
 }
 
 void add_head(Writer* out, const Case& c) {
-  auto lowered = lower_head({c.node, c.dims, c.output, gpu()});
+  auto lowered = lower_head({c.node, c.dims, c.output, small_groups()});
   if (!lowered) die(lowered.error().message);
   const Result lanes = result_of(c);
   Result r{AnswerKind::kFloat, {}, lanes.mag};

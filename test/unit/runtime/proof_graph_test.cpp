@@ -151,8 +151,7 @@ TEST_CASE("a program proves the paths that it takes, and a later one those that 
   CHECK(run_graph(opened->device, plain).warnings == 0);
   const Ran ran = run_graph(opened->device, swish);
   CHECK(near(ran.values, right_swish));
-  CHECK_THAT(joined(ran.messages),
-             ContainsSubstring("kernel stem_fp16s gives wrong results on"));
+  CHECK_THAT(joined(ran.messages), ContainsSubstring("kernel stem_fp16s gives wrong results on"));
   CHECK(opened->device.state()->proofs->stats().proved == 0);
 }
 
