@@ -32,7 +32,6 @@ layout(push_constant) uniform parameter {
 const uint TAPS = kh * kw;
 const uint THREADS = gl_WorkGroupSize.x;
 
-
 shared vec4 w_local[in4 * TAPS];         // [vector of inputs][tap]
 shared float out_local[THREADS * (TAPS + 1)];  // [pixel][tap]
 

@@ -24,6 +24,8 @@ class Fuser {
     groups_.inside.resize(model.nodes.size());
   }
 
+  // Nothing fused so far.
+  NodeGroups none() { return std::move(groups_); }
   NodeGroups run(bool floats) {
     try_stem();
     for (const model::Node& n : model_.nodes) try_scale(n);
@@ -40,9 +42,7 @@ class Fuser {
   }
   std::uint32_t input(const model::Node& n, std::size_t i) const { return model_.inputs_of(n)[i]; }
   LowerRequest request(const model::Node& n) const {
-    LowerRequest r{n, {}, shapes_[n.output], traits_};
-    for (const std::uint32_t t : model_.inputs_of(n)) r.inputs.push_back(shapes_[t]);
-    return r;
+    return lower_request(model_, shapes_, traits_, n);
   }
   bool leaves(std::uint32_t tensor) const {
     return std::count(model_.outputs.begin(), model_.outputs.end(), tensor) != 0;
@@ -113,14 +113,18 @@ class Fuser {
 
 }  // namespace
 
+LowerRequest lower_request(const Model::State& model, const std::vector<Dims>& shapes,
+                           const DeviceTraits& traits, const model::Node& node) {
+  LowerRequest request{node, {}, shapes[node.output], traits};
+  for (const std::uint32_t t : model.inputs_of(node)) request.inputs.push_back(shapes[t]);
+  return request;
+}
+
 NodeGroups fuse_nodes(const Model::State& model, const std::vector<Dims>& shapes,
                       const DeviceTraits& traits, const Lowering& lowering, bool whole,
                       bool floats) {
-  if (whole) return Fuser(model, shapes, traits, lowering).run(floats);
-  NodeGroups none;
-  none.at.resize(model.nodes.size());
-  none.inside.resize(model.nodes.size());
-  return none;
+  Fuser fuser(model, shapes, traits, lowering);
+  return whole ? fuser.run(floats) : fuser.none();
 }
 
 }  // namespace spirkiln

@@ -11,6 +11,10 @@
 
 namespace spirkiln {
 
+// What lowering is asked of a node; the node, and `traits`, have to live as long.
+LowerRequest lower_request(const Model::State& model, const std::vector<Dims>& shapes,
+                           const DeviceTraits& traits, const model::Node& node);
+
 // What lowering made of several nodes. Its buffers are named by three of them, which may be the
 // same.
 struct NodeGroup {
@@ -28,8 +32,7 @@ struct NodeGroups {
   bool reads_picture = false;  // one of them reads its bytes: the input tensor is not wanted
 };
 
-// `whole`: the graph is run to its end, and not to some node; else nothing is fused. `floats`:
-// outputs leave as floats.
+// `whole`: the graph is run to its end; else nothing is fused. `floats`: outputs leave as floats.
 NodeGroups fuse_nodes(const Model::State& model, const std::vector<Dims>& shapes,
                       const DeviceTraits& traits, const Lowering& lowering, bool whole,
                       bool floats);

@@ -166,12 +166,6 @@ class Planner {
     return out;
   }
 
-  LowerRequest request_of(const model::Node& n) const {
-    LowerRequest request{n, {}, shapes_[n.output], traits_};
-    for (const std::uint32_t t : model_.inputs_of(n)) request.inputs.push_back(shapes_[t]);
-    return request;
-  }
-
   // Buffers that are not inputs.
   Result<std::uint32_t> buffer_of(const BufferRef& ref, const model::Node& n,
                                   const std::string& name) {
@@ -203,7 +197,7 @@ class Planner {
 
   Status add_node(const model::Node& n, const Lowering& lowering) {
     const auto inputs = model_.inputs_of(n);
-    auto lowered = lowering.node(request_of(n));
+    auto lowered = lowering.node(lower_request(model_, shapes_, traits_, n));
     const std::string name = "node " + std::string(model_.string(n.name));
     if (!lowered) {
       Error e = std::move(lowered).error();

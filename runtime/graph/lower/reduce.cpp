@@ -142,29 +142,39 @@ void set_gate_group(Dispatch& d, const LowerRequest& gate) {
   while (d.local_size[0] * d.local_size[1] > traits.max_invocations) d.local_size[1] /= 2;
 }
 
+// What squeeze_excite and squeeze_excite_scale begin with: operands and epilogue of `ends`, which
+// is the gate or the product, and the two layers of the gate.
+Dispatch two_layers(std::string_view kernel, const LowerRequest& ends, const LowerRequest& gate) {
+  Dispatch d;
+  d.kernel = kernel;
+  d.buffers = {{BufferKind::kInput, 0}, residual_ref(ends)};
+  for (std::uint32_t k = 0; k < 6; k++) d.buffers.push_back({BufferKind::kConst, k});
+  d.buffers.push_back({BufferKind::kOutput, 0});
+  set_epilogue_specs(d, ends.node);
+  push_epilogue(d, ends.node.epilogue);
+  push_epilogue(d, middle_epilogue(gate.node));
+  set_gate_group(d, gate);
+  return d;
+}
+
+// Sizes of the layers, and of the picture whose mean they take.
+void push_layers(Dispatch& d, const LowerRequest& gate, std::uint32_t rows, std::uint32_t pixels) {
+  const std::uint32_t in4 = gate.inputs[0].c4(), mid4 = middle_of(gate.node).c4();
+  for (std::uint32_t v : {in4, mid4, gate.output.c4(), rows}) d.push_u32(v);
+  d.push_f32(static_cast<float>(1.0 / pixels));
+}
+
 // `rows` vectors of channels a picture in the source, `pixels` that they stand for.
 Dispatch gate_dispatch(const LowerRequest& request, GateSource source, std::uint32_t rows,
                        std::uint32_t pixels) {
-  const Dims& x = request.inputs[0];
-  const Dims& y = request.output;
-  const Dims middle = middle_of(request.node);
-  Dispatch d;
-  d.kernel = "squeeze_excite";
-  d.buffers = {{BufferKind::kInput, 0}, residual_ref(request)};
-  for (std::uint32_t k = 0; k < 6; k++) d.buffers.push_back({BufferKind::kConst, k});
-  d.buffers.push_back({BufferKind::kOutput, 0});
+  Dispatch d = two_layers("squeeze_excite", request, request);
   // Scales are floats, as the sums are: something has to be bound.
   const BufferRef unused{BufferKind::kConst, 1};
   d.buffers.push_back(source == GateSource::kSums ? BufferRef{BufferKind::kScratch, 0} : unused);
-  set_epilogue_specs(d, request.node);
   if (source != GateSource::kMean)
     d.specs.push_back({"source", static_cast<std::uint32_t>(source)});
-  push_epilogue(d, request.node.epilogue);
-  push_epilogue(d, middle_epilogue(request.node));
-  for (std::uint32_t v : {x.c4(), middle.c4(), y.c4(), rows}) d.push_u32(v);
-  d.push_f32(static_cast<float>(1.0 / pixels));
-  set_gate_group(d, request);
-  d.groups = {x.n, 1, 1};
+  push_layers(d, request, rows, pixels);
+  d.groups = {request.inputs[0].n, 1, 1};
   return d;
 }
 
@@ -229,18 +239,9 @@ Result<Lowered> scaled_by_gate(const LowerRequest& mean, const LowerRequest& gat
     return unsupported(product, "the product stays a step of its own");
   }
   const std::uint32_t hw = x.h * x.w;
-  Dispatch d;
-  d.kernel = "squeeze_excite_scale";
-  d.buffers = {{BufferKind::kInput, 0}, residual_ref(product)};
-  for (std::uint32_t k = 0; k < 6; k++) d.buffers.push_back({BufferKind::kConst, k});
-  d.buffers.push_back({BufferKind::kOutput, 0});
-  set_epilogue_specs(d, product.node);
-  push_epilogue(d, product.node.epilogue);
-  push_epilogue(d, middle_epilogue(gate.node));
+  Dispatch d = two_layers("squeeze_excite_scale", product, gate);
   push_epilogue(d, gate.node.epilogue);
-  for (std::uint32_t v : {x.c4(), middle_of(gate.node).c4(), x.c4(), hw}) d.push_u32(v);
-  d.push_f32(static_cast<float>(1.0 / hw));
-  set_gate_group(d, gate);
+  push_layers(d, gate, hw, hw);
   const std::uint32_t share = d.local_size[0] * d.local_size[1] * tuning::kScaleVectors;
   d.groups = {(hw * x.c4() - 1) / share + 1, x.n, 1};
   Lowered out;
