@@ -13,18 +13,13 @@
 #endif
 
 #include "cli_helpers.hpp"
+#include "clock.hpp"
 #include "commands.hpp"
 #include "graph/pipelines.hpp"
 #include "program.hpp"
 
 namespace spirkiln::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 // From the start of this process to now, in steps of a clock tick (10 ms); negative where the
 // system does not say. Field 22 of proc(5)'s stat, behind the name, which may hold anything.

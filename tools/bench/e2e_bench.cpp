@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "cli_helpers.hpp"
+#include "clock.hpp"
 #include "commands.hpp"
 #include "json.hpp"
 #include "program.hpp"
@@ -22,12 +23,7 @@
 namespace spirkiln::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::size_t kLast = 50;  // readings behind which a device is as hot as it gets
-
-double ms_since(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
 
 struct Arguments {
   ReadingArguments reading;

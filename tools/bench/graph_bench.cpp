@@ -7,17 +7,12 @@
 #include <ctime>
 #include <utility>
 
+#include "clock.hpp"
 #include "commands.hpp"
 #include "statistics.hpp"
 
 namespace spirkiln::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 double processor_ms() { return 1e3 * static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
