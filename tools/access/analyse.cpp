@@ -280,6 +280,8 @@ Figures analyse(const std::vector<Site>& sites, const Trace& trace, const Extent
   };
   std::vector<Sums> sums;
   std::map<std::uint32_t, std::unordered_set<std::uint64_t>> touched;  // sectors of each resource
+  // The same with the group.
+  std::map<std::uint32_t, std::unordered_set<std::uint64_t>> group_loaded, group_touched;
   for (std::size_t s = 0; s < sites.size(); ++s) {
     const auto [it, fresh] = known.emplace(key_of(sites[s]), out.sites.size());
     if (fresh) {
@@ -314,10 +316,21 @@ Figures analyse(const std::vector<Site>& sites, const Trace& trace, const Extent
       }
       f.sectors += blocks.size();
       f.ideal_sectors += ideal;
-      f.lines += blocks_of(pieces, shape.line).size();
+      const std::uint64_t lines = blocks_of(pieces, shape.line).size();
+      f.lines += lines;
       for (const std::uint64_t b : blocks) {
         f.again += !sum.seen.insert(b).second;
         touched[sites[s].resource].insert(b);
+      }
+      if (sites[s].space == Space::kUniform) continue;
+      out.line_steps += lines;
+      ResourceTraffic& traffic = out.traffic[sites[s].resource];
+      const bool load = sites[s].access == Access::kLoad;
+      if (!load) traffic.stored += blocks.size();
+      for (const std::uint64_t b : blocks) {
+        const std::uint64_t key = std::uint64_t{request.group} << 32 | b;
+        traffic.touched += group_touched[sites[s].resource].insert(key).second;
+        if (load) traffic.loaded += group_loaded[sites[s].resource].insert(key).second;
       }
     }
   }

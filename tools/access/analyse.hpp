@@ -80,6 +80,14 @@ struct SiteFigures {
   double packing() const;
 };
 
+// What a resource outside the workgroup, no uniform block, asks of the caches behind the first
+// level. Sectors.
+struct ResourceTraffic {
+  std::uint64_t loaded = 0;  // by a group, each once, summed over groups
+  std::uint64_t stored = 0;  // by stores and atomics, each time
+  std::uint64_t touched = 0;  // by a group in any way, each once, summed over groups
+};
+
 struct Figures {
   MemoryShape shape;
   std::vector<SiteFigures> sites;  // in the order of the kernel's instructions
@@ -88,6 +96,8 @@ struct Figures {
   // Of the traced groups, memory outside the workgroup.
   std::uint64_t asked = 0, moved = 0, ideal = 0;
   std::uint64_t distinct = 0;  // bytes of the sectors that were touched at all
+  std::uint64_t line_steps = 0;  // lines of all requests but those to uniform blocks
+  std::map<std::uint32_t, ResourceTraffic> traffic;  // by Site::resource
   std::uint64_t flops = 0;
   double intensity() const;  // flops a byte moved
   double scale() const;  // all groups / traced ones

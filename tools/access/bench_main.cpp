@@ -97,22 +97,24 @@ int main_of(int argc, char** argv) {
   if (!table) return fail(table.error().message);
   const auto device = open_device({}, table);
   if (!device) return fail(device.error().message);
-  fmt::print("{} ({})\n{:>12} {:>12} {:>10} {:>9} {:>9}  dispatch\n", device->info().name,
-             device->info().driver, "moved", "touched", "us", "GB/s", "GFLOP/s");
-  std::vector<double> moved, touched, times;
+  fmt::print("{} ({})\n{:>13} {:>12} {:>10} {:>10} {:>9} {:>9}  dispatch\n", device->info().name,
+             device->info().driver, "moved", "touched", "predicted", "us", "GB/s", "GFLOP/s");
+  std::vector<double> moved, touched, predicted, times;
   for (const Prediction& p : *predictions) {
     const auto us = time_of(*device, *table, p, repeats, turns);
     if (!us) return fail(fmt::format("{}: {}", p.label, us.error().message));
-    fmt::print("{:12.0f} {:12.0f} {:10.2f} {:9.1f} {:9.1f}  {}\n", p.moved, p.touched, *us,
-               p.moved / *us / 1e3, p.flops / *us / 1e3, p.label);
+    fmt::print("{:13.0f} {:12.0f} {:10.2f} {:10.2f} {:9.1f} {:9.1f}  {}\n", p.moved, p.touched,
+               p.us(), *us, p.moved / *us / 1e3, p.flops / *us / 1e3, p.label);
     moved.push_back(p.moved);
     touched.push_back(p.touched);
+    predicted.push_back(p.us());
     times.push_back(*us);
   }
   fmt::print(
-      "{} dispatches; rank correlation of time with bytes moved {:.3f}, with bytes touched "
-      "{:.3f}\n",
-      times.size(), rank_correlation(moved, times), rank_correlation(touched, times));
+      "{} dispatches; rank correlation of time with bytes moved {:.3f}, with bytes touched {:.3f}, "
+      "with the predicted time {:.3f}\n",
+      times.size(), rank_correlation(moved, times), rank_correlation(touched, times),
+      rank_correlation(predicted, times));
   return 0;
 }
 

@@ -102,7 +102,7 @@ Result<GraphLook> look_at_graph(const GraphRequest& request, const Table& table,
       subjects.emplace(variant, *std::move(made));
     }
     auto report = look_at(subjects.at(variant), request_of(program, step, request.sample), shape,
-                          device, hung);
+                          {}, device, hung);
     if (!report) {
       out.not_seen.push_back(variant + ": " + report.error().message);
       if (*hung) return report.error();

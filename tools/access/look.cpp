@@ -38,10 +38,12 @@ std::optional<std::uint32_t> bits_of(const std::string& text, bool is_float) {
 
 class Look {
  public:
-  Look(const Subject& subject, const DispatchRequest& request, const MemoryShape& shape)
+  Look(const Subject& subject, const DispatchRequest& request, const MemoryShape& shape,
+       const MemoryRates& rates)
       : subject_(subject),
         request_(request),
         shape_(shape),
+        rates_(rates),
         push_(request.push),
         specs_(request.specs),
         local_(subject.reflection.local_size) {}
@@ -102,6 +104,7 @@ class Look {
                                                  f, request_.pictures)});
     }
     report_.advice = advise(report_.figures, local_);
+    report_.time = time_of(levels_of(report_.figures, run.extents, rates_), rates_);
     report_.dispatch = dispatch_of(run);
     return std::move(report_);
   }
@@ -123,6 +126,9 @@ class Look {
     p.moved = static_cast<double>(f.moved) * f.scale();
     p.touched = static_cast<double>(f.distinct) * f.scale();
     p.flops = static_cast<double>(f.flops) * f.scale();
+    p.line_us = report_.time.line_us;
+    p.cache_us = report_.time.cache_us;
+    p.memory_us = report_.time.memory_us;
     return p;
   }
 
@@ -258,6 +264,7 @@ class Look {
   const Subject& subject_;
   const DispatchRequest& request_;
   const MemoryShape& shape_;
+  const MemoryRates& rates_;
   std::vector<std::uint32_t> push_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> specs_;
   std::array<std::uint32_t, 3> local_;
@@ -267,8 +274,9 @@ class Look {
 }  // namespace
 
 Result<Report> look_at(const Subject& subject, const DispatchRequest& request,
-                       const MemoryShape& shape, const Device& device, bool* hung) {
-  return Look(subject, request, shape).run(device, hung);
+                       const MemoryShape& shape, const MemoryRates& rates, const Device& device,
+                       bool* hung) {
+  return Look(subject, request, shape, rates).run(device, hung);
 }
 
 }  // namespace spirkiln::access

@@ -40,9 +40,11 @@ struct DispatchRequest {
   std::size_t pictures = 0;  // requests of each site that are kept
 };
 
-// Errors: kInvalidArgument for a name that the kernel does not have (with the nearest) and for
-// sizes that overflow; those of instrument() and run_kernel(). `hung`: as run_kernel().
+// `rates` may be all 0. Errors: kInvalidArgument for a name that the kernel does not have (with the
+// nearest) and for sizes that overflow; those of instrument() and run_kernel(). `hung`: as
+// run_kernel().
 Result<Report> look_at(const Subject& subject, const DispatchRequest& request,
-                       const MemoryShape& shape, const Device& device, bool* hung);
+                       const MemoryShape& shape, const MemoryRates& rates, const Device& device,
+                       bool* hung);
 
 }  // namespace spirkiln::access

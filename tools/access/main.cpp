@@ -89,6 +89,7 @@ Result<Device> open_any_device() {
 // What all dispatches of a call share.
 struct Shared {
   MemoryShape shape;
+  MemoryRates rates;
   std::string shape_source = "options";
   std::filesystem::path glsl;
 };
@@ -102,6 +103,8 @@ Result<Shared> shared_of(const Arguments& a) {
     const auto& m = profile->memory;
     const std::uint32_t warp = profile->caps.subgroup_size;
     out.shape = {warp == 0 ? 32 : warp, m.sector_bytes, m.line_bytes, m.shared_banks};
+    out.rates = {static_cast<double>(m.line_rate), static_cast<double>(m.cache_rate),
+                 static_cast<double>(m.memory_rate), static_cast<double>(m.cache_bytes)};
     out.shape_source = profile->caps.name;
   }
   const auto glsl = a.glsl.empty()
@@ -134,7 +137,7 @@ Result<Report> look(const Arguments& a, const Shared& shared, const Device& devi
   subject_request.message = say;
   const auto subject = load_subject(subject_request);
   if (!subject) return subject.error();
-  auto report = look_at(*subject, request, shared.shape, device, hung);
+  auto report = look_at(*subject, request, shared.shape, shared.rates, device, hung);
   if (!report) {
     return Error{report.error().code, subject->name + ": " + report.error().message};
   }

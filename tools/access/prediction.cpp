@@ -45,7 +45,8 @@ std::string prediction_line(const Prediction& p) {
     line += fmt::format(" {} {} {} {} {} {} {} {}", i.key, i.width, i.height, i.depth,
                         i.texel_bytes, i.format, i.type, i.linear);
   }
-  return line + fmt::format(" {:.0f} {:.0f} {:.0f} {}\n", p.moved, p.touched, p.flops, p.label);
+  return line + fmt::format(" {:.0f} {:.0f} {:.0f} {:.3f} {:.3f} {:.3f} {}\n", p.moved, p.touched,
+                            p.flops, p.line_us, p.cache_us, p.memory_us, p.label);
 }
 
 Result<std::vector<Prediction>> parse_predictions(std::string_view text) {
@@ -75,7 +76,7 @@ Result<std::vector<Prediction>> parse_predictions(std::string_view text) {
       line >> i.key >> i.width >> i.height >> i.depth >> i.texel_bytes >> i.format >> i.type >>
           i.linear;
     }
-    line >> p.moved >> p.touched >> p.flops >> std::ws;
+    line >> p.moved >> p.touched >> p.flops >> p.line_us >> p.cache_us >> p.memory_us >> std::ws;
     if (!whole || !line) {
       return Error{
           ErrorCode::kInvalidArgument,

@@ -3,6 +3,7 @@
 // instrumented, read where they are timed, which needs neither the generator nor the sources.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -33,6 +34,9 @@ struct Prediction {
   double moved = 0;    // bytes, all groups
   double touched = 0;  // bytes of distinct sectors, all groups
   double flops = 0;
+  // What each level of memory takes (levels.hpp); 0 where the device's rates were not known.
+  double line_us = 0, cache_us = 0, memory_us = 0;
+  double us() const { return std::max({line_us, cache_us, memory_us}); }
 };
 
 std::string prediction_line(const Prediction& p);

@@ -8,6 +8,7 @@
 
 #include "advice.hpp"
 #include "analyse.hpp"
+#include "levels.hpp"
 #include "prediction.hpp"
 
 namespace spirkiln::access {
@@ -30,6 +31,7 @@ struct Report {
       statistics;  // of the pipeline, as the driver says
   std::string statistics_missing;  // why there are none
   std::vector<std::string> notes;  // sizes that were assumed
+  PredictedTime time;  // of the whole dispatch; 0 without the device's rates
   Prediction dispatch;  // the same, to be run again; without a label
 };
 

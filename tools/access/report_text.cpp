@@ -110,6 +110,12 @@ std::string report_text(const Report& r) {
       "\ntotal: {} bytes asked, {} moved ({} at best), efficiency {:.1f} %, {} bytes of sectors "
       "touched; {} flops, {:.3f} a byte moved\n",
       f.asked, f.moved, f.ideal, ratio(f.asked, f.moved) * 100, f.distinct, f.flops, f.intensity());
+  if (r.time.us() > 0) {
+    text += fmt::format(
+        "predicted: {:.1f} us, all groups; lines and banks {:.1f}, last cache {:.1f}, memory "
+        "{:.1f}\n",
+        r.time.us(), r.time.line_us, r.time.cache_us, r.time.memory_us);
+  }
   for (const Advice& a : r.advice) {
     if (a.site == f.sites.size()) text += fmt::format("  ! [{}] {}\n", a.rule, a.text);
   }
@@ -145,12 +151,15 @@ std::string report_json(const Report& r) {
       "{{\"kernel\": {}, \"device\": {}, \"groups\": [{}, {}, {}], \"local\": [{}, {}, {}], "
       "\"warp\": {}, \"sector\": {}, \"line\": {}, \"banks\": {},\n \"records\": {}, \"lost\": {}, "
       "\"traced_groups\": {}, \"all_groups\": {}, \"bytes_asked\": {}, \"bytes_moved\": {}, "
-      "\"bytes_ideal\": {}, \"bytes_touched\": {}, \"flops\": {}, \"intensity\": {:.6f},\n "
+      "\"bytes_ideal\": {}, \"bytes_touched\": {}, \"flops\": {}, \"intensity\": {:.6f}, "
+      "\"predicted_us\": "
+      "{{\"lines\": {:.3f}, \"cache\": {:.3f}, \"memory\": {:.3f}}},\n "
       "\"sites\": {},\n \"advice\": {},\n \"untraced\": {},\n \"statistics\": {}}}\n",
       json_string(r.kernel), json_string(r.device), r.groups[0], r.groups[1], r.groups[2],
       r.local[0], r.local[1], r.local[2], f.shape.warp, f.shape.sector, f.shape.line, f.shape.banks,
       f.records, f.lost, f.traced_groups, f.groups, f.asked, f.moved, f.ideal, f.distinct, f.flops,
-      f.intensity(), json_list(f.sites, site), json_list(r.advice, advice),
+      f.intensity(), r.time.line_us, r.time.cache_us, r.time.memory_us, json_list(f.sites, site),
+      json_list(r.advice, advice),
       json_list(r.untraced,
                 [](const Untraced& u) {
                   return fmt::format("{{\"file\": {}, \"line\": {}, \"why\": {}}}",

@@ -16,6 +16,11 @@ struct MemoryTraits {
   std::uint32_t sector_bytes = 32;
   std::uint32_t line_bytes = 128;
   std::uint32_t shared_banks = 32;
+  // How fast, for predictions: all of them, or all 0. 10^9 bytes a second of the whole device.
+  std::uint32_t line_rate = 0;    // cache lines of the first level, and workgroup memory
+  std::uint32_t cache_rate = 0;   // the last cache before memory
+  std::uint32_t cache_bytes = 0;  // its size
+  std::uint32_t memory_rate = 0;
   bool operator==(const MemoryTraits&) const = default;
 };
 

@@ -118,6 +118,7 @@ class ProfileParser {
   void read_matrices(const toml::table& root);
   void read_heaps(const toml::table& root);
   void read_memory(const toml::table& table);
+  void read_memory_rates(const toml::table& table);
   std::optional<MemoryHeap> heap_of(const toml::table& table);
 
   std::string_view text_;

@@ -11,6 +11,7 @@ constexpr std::string_view kSubgroupKeys[] = {
     "subgroupSize",    "supportedOperations",          "minSubgroupSize",
     "maxSubgroupSize", "maxComputeWorkgroupSubgroups", "requiredSubgroupSizeStages"};
 constexpr std::string_view kHeapKeys[] = {"size", "flags"};
+constexpr std::string_view kMemoryRates[] = {"lineRate", "cacheRate", "cacheBytes", "memoryRate"};
 constexpr std::string_view kHeapFlags[] = {"DEVICE_LOCAL"};
 
 }  // namespace
@@ -116,7 +117,9 @@ void ProfileParser::read_float_controls(const toml::table& table) {
 
 void ProfileParser::read_memory(const toml::table& table) {
   constexpr std::string_view kKeys[] = {"sectorBytes", "lineBytes", "sharedBanks"};
-  check_keys(table, kKeys, "[memory]");
+  std::vector<std::string_view> known(std::begin(kKeys), std::end(kKeys));
+  known.insert(known.end(), std::begin(kMemoryRates), std::end(kMemoryRates));
+  check_keys(table, known, "[memory]");
   std::uint32_t* const values[] = {&profile_.memory.sector_bytes, &profile_.memory.line_bytes,
                                    &profile_.memory.shared_banks};
   for (std::size_t i = 0; i < std::size(kKeys); ++i) {
@@ -129,6 +132,26 @@ void ProfileParser::read_memory(const toml::table& table) {
       fail(node->source(), fmt::format("'{}' must be a power of two up to 4096", kKeys[i]));
     }
     *values[i] = *value;
+  }
+  read_memory_rates(table);
+}
+
+// One without the others predicts nothing.
+void ProfileParser::read_memory_rates(const toml::table& table) {
+  MemoryTraits& m = profile_.memory;
+  std::uint32_t* const values[] = {&m.line_rate, &m.cache_rate, &m.cache_bytes, &m.memory_rate};
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < std::size(kMemoryRates); ++i) {
+    const toml::node* node = table.get(kMemoryRates[i]);
+    if (node == nullptr) continue;
+    ++count;
+    given_.insert(std::string(kMemoryRates[i]));
+    *values[i] = word_of(*node, kMemoryRates[i], 1).value_or(0);
+  }
+  if (count != 0 && count != std::size(kMemoryRates)) {
+    fail(table.source(),
+         "'lineRate', 'cacheRate', 'cacheBytes' and 'memoryRate' of [memory] come "
+         "together");
   }
 }
 

@@ -168,6 +168,12 @@ void add_memory(const DeviceProfile& profile, std::vector<ProfileTable>* tables)
                      {{"sectorBytes", fmt::to_string(m.sector_bytes)},
                       {"lineBytes", fmt::to_string(m.line_bytes)},
                       {"sharedBanks", fmt::to_string(m.shared_banks)}}};
+  if (m.memory_rate != 0) {
+    table.entries.insert(table.entries.end(), {{"lineRate", fmt::to_string(m.line_rate)},
+                                               {"cacheRate", fmt::to_string(m.cache_rate)},
+                                               {"cacheBytes", fmt::to_string(m.cache_bytes)},
+                                               {"memoryRate", fmt::to_string(m.memory_rate)}});
+  }
   const bool assumed =
       std::any_of(profile.assumed.begin(), profile.assumed.end(), [&](const std::string& name) {
         return std::any_of(table.entries.begin(), table.entries.end(),

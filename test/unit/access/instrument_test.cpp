@@ -65,7 +65,7 @@ Subject text(const std::string& glsl, const std::string& variant = "fp32") {
 
 Report look(const Subject& subject, const DispatchRequest& request) {
   bool hung = false;
-  auto report = look_at(subject, request, MemoryShape{}, device(), &hung);
+  auto report = look_at(subject, request, MemoryShape{}, {}, device(), &hung);
   if (!report) FAIL(report.error().message);
   CHECK(device().validation_message_count() == 0);
   return *std::move(report);
@@ -282,18 +282,18 @@ void main() {
 TEST_CASE("A trace that does not fit says how much was kept; samples are of whole groups") {
   DispatchRequest request;
   request.groups = {16, 1, 1};
-  request.values = {{"count", "1024"}, {"stride", "1"}, {"offset", "0"}};
+  request.values = {{"count", "4096"}, {"stride", "1"}, {"offset", "0"}};
   request.records = 100;
   const Report r = look(example("copy"), request);
   CHECK(r.figures.records == 100);
-  CHECK(r.figures.lost == 2048 - 100);
-  CHECK(report_text(r).find("NOT ALL KEPT: 100 of 2048") != std::string::npos);
+  CHECK(r.figures.lost == 8192 - 100);
+  CHECK(report_text(r).find("NOT ALL KEPT: 100 of 8192") != std::string::npos);
   request.records = 1 << 16;
   request.sample = 4;
   const Report sampled = look(example("copy"), request);
   CHECK(sampled.figures.lost == 0);
   CHECK(sampled.figures.traced_groups == 4);
-  CHECK(sampled.figures.records == 4 * 64 * 2);
+  CHECK(sampled.figures.records == 4 * 256 * 2);
   CHECK(sampled.figures.scale() == Approx(4));
 }
 
@@ -312,7 +312,7 @@ TEST_CASE("Wrong names and sizes are told with the nearest") {
   const Subject copy = example("copy");
   bool hung = false;
   const auto told = [&](const DispatchRequest& request) {
-    const auto report = look_at(copy, request, MemoryShape{}, device(), &hung);
+    const auto report = look_at(copy, request, MemoryShape{}, {}, device(), &hung);
     return report ? std::string() : report.error().message;
   };
   DispatchRequest request;

@@ -38,6 +38,9 @@ TEST_CASE("A prediction comes back from its line, and damage is told with the li
   p.moved = 12345;
   p.touched = 99;
   p.flops = 5;
+  p.line_us = 1.5;
+  p.cache_us = 2.25;
+  p.memory_us = 0.125;
   const auto back = parse_predictions("# a comment\n" + prediction_line(p));
   REQUIRE(back.ok());
   REQUIRE(back->size() == 1);
@@ -49,6 +52,10 @@ TEST_CASE("A prediction comes back from its line, and damage is told with the li
   CHECK(q.buffers == p.buffers);
   CHECK(q.images.front().height == 32);
   CHECK(q.moved == 12345);
+  CHECK(q.touched == 99);
+  CHECK(q.line_us == 1.5);
+  CHECK(q.memory_us == 0.125);
+  CHECK(q.us() == 2.25);
   for (const char* damaged : {"copy 4 1", "copy 4 1 1 99999999999", "copy 4 1 1 0 0 1 0"}) {
     const auto wrong = parse_predictions(std::string("\n") + damaged);
     REQUIRE_FALSE(wrong.ok());

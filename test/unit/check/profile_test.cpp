@@ -323,6 +323,13 @@ TEST_CASE("each mistake in a profile is one error at its place") {
       {kHead + "[[memoryHeaps]]\nflags = []\n", "p.toml:5:1: error: [[memoryHeaps]] needs 'size'"},
       {kHead + "[[memoryHeaps]]\nsize = 1\nflags = [\"LOCAL\"]\n",
        "p.toml:7:10: error: unknown flag 'LOCAL'; the only one is 'DEVICE_LOCAL'"},
+      {kHead + "[memory]\nsectorBytes = 48\n",
+       "p.toml:6:15: error: 'sectorBytes' must be a power of two up to 4096"},
+      {kHead + "[memory]\nmemoryRate = 100\n",
+       "p.toml:5:1: error: 'lineRate', 'cacheRate', 'cacheBytes' and 'memoryRate' of [memory] come "
+       "together"},
+      {kHead + "[memory]\nlineRate = 0\ncacheRate = 2\ncacheBytes = 3\nmemoryRate = 4\n",
+       "p.toml:6:12: error: 'lineRate' must be a whole number of at least 1"},
       {"name = [\n", "p.toml:"},
   };
   for (const Case& c : cases) {
@@ -334,6 +341,17 @@ TEST_CASE("each mistake in a profile is one error at its place") {
     // One mistake, one line.
     CHECK(p.error().message.find('\n') == std::string::npos);
   }
+}
+
+TEST_CASE("how the device moves memory") {
+  const auto usual = parse(kHead);
+  REQUIRE(usual);
+  CHECK(usual->memory == MemoryTraits{32, 128, 32, 0, 0, 0, 0});
+  const auto p = parse(kHead +
+                       "[memory]\nsectorBytes = 64\nlineBytes = 256\nsharedBanks = 16\n"
+                       "lineRate = 9\ncacheRate = 7\ncacheBytes = 5\nmemoryRate = 3\n");
+  REQUIRE(p);
+  CHECK(p->memory == MemoryTraits{64, 256, 16, 9, 7, 5, 3});
 }
 
 TEST_CASE("several mistakes are reported together, in the order of their places") {
