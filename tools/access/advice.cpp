@@ -59,6 +59,13 @@ class Adviser {
   void check_banks(std::size_t s, const SiteFigures& f) {
     if (f.mean_conflict <= kMostConflict) return;
     const std::int64_t stride = std::abs(f.stride);
+    if (f.pattern == Pattern::kMatrix) {
+      return add("pad-row", s, true,
+                 fmt::format("{:.1f} steps a request in the mean, {} at worst: lines of the matrix "
+                             "meet in the same bank. Pad them from {} bytes to an odd number of "
+                             "16 bytes",
+                             f.mean_conflict, f.worst_conflict, stride));
+    }
     const bool rows = f.pattern == Pattern::kStrided && stride % 8 == 0;
     add("pad-row", s, true,
         fmt::format("{:.1f} steps a request in the mean, {} at worst: invocations meet in the same "
@@ -114,6 +121,12 @@ class Adviser {
                    figure + fmt::format(": neighbours are {} bytes apart. Swap the index order, so "
                                         "that x walks along memory",
                                         stride));
+      case Pattern::kMatrix:
+        return add("tile", s, true,
+                   figure + fmt::format(": lines of the matrix have {} bytes. Tile through shared "
+                                        "memory: read whole rows, and load the matrices from "
+                                        "there",
+                                        f.site.matrix_line_bytes));
       case Pattern::kRandom:
         return add(f.site.space == Space::kBuffer ? "linear-index" : "texture", s, true,
                    figure +

@@ -53,6 +53,12 @@ std::uint64_t texel_address(const ImageShape& image, std::uint32_t sector, std::
   return tile * std::max(sector, image.texel_bytes) + inside * image.texel_bytes;
 }
 
+std::uint64_t size_of(const Site& site, const Extents& extents) {
+  if (site.space == Space::kShared) return site.resource_bytes;
+  const auto it = extents.buffers.find(site.resource);
+  return it == extents.buffers.end() ? 0 : it->second;
+}
+
 Lane lane_of(const Site& site, const Record& record, const Extents& extents,
              const MemoryShape& shape) {
   Lane out;
@@ -91,12 +97,7 @@ Lane lane_of(const Site& site, const Record& record, const Extents& extents,
     }
     return out;
   }
-  std::uint64_t size = site.resource_bytes;
-  if (site.space != Space::kShared) {
-    const auto it = extents.buffers.find(site.resource);
-    size = it == extents.buffers.end() ? 0 : it->second;
-  }
-  out.outside = std::uint64_t{record.a} + site.bytes > size;
+  out.outside = std::uint64_t{record.a} + site.bytes > size_of(site, extents);
   out.place = record.a;
   if (!out.outside) out.pieces.push_back({record.a, site.bytes});
   return out;
@@ -106,10 +107,70 @@ Lane lane_of(const Site& site, const Record& record, const Extents& extents,
 struct WarpRequest {
   std::uint32_t group = 0, warp = 0, occurrence = 0;
   std::vector<Lane> lanes;  // ascending lane
+  std::uint32_t pitch = 0;  // of a matrix: bytes between its lines
 };
+
+// What one invocation takes of a line of a cooperative matrix at a time.
+constexpr std::uint32_t kMatrixPiece = 16;
+
+// The requests of `lanes` invocations for one matrix.
+void add_matrix(const Site& site, const Extents& extents, const Record& record, std::uint32_t lanes,
+                WarpRequest request, std::vector<WarpRequest>* out) {
+  const std::uint64_t size = size_of(site, extents);
+  request.pitch = record.b;
+  for (std::uint32_t at = 0; at < site.matrix_line_bytes; at += kMatrixPiece) {
+    const std::uint32_t bytes = std::min(kMatrixPiece, site.matrix_line_bytes - at);
+    for (std::uint32_t line = 0; line < site.matrix_lines; ++line) {
+      Lane lane;
+      lane.lane = static_cast<std::uint32_t>(request.lanes.size());
+      lane.place = record.a + std::uint64_t{line} * record.b + at;
+      lane.outside = lane.place + bytes > size;
+      if (!lane.outside) lane.pieces.push_back({lane.place, bytes});
+      request.lanes.push_back(std::move(lane));
+      if (request.lanes.size() < lanes) continue;
+      out->push_back(request);
+      request.lanes.clear();
+    }
+  }
+  if (!request.lanes.empty()) out->push_back(std::move(request));
+}
+
+// All invocations of a subgroup tell of the same matrix; those of a warp that tell of the same one
+// are taken for one subgroup.
+std::vector<WarpRequest> matrix_requests_of(const std::vector<const Record*>& records,
+                                            const Site& site, const Extents& extents,
+                                            const MemoryShape& shape) {
+  std::unordered_map<std::uint64_t, std::uint32_t> times;
+  struct Matrix {
+    const Record* record;
+    std::uint32_t lanes;
+  };
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::vector<Matrix>> by_warp;
+  for (const Record* r : records) {
+    const std::uint32_t n = times[std::uint64_t{r->group} << 16 | r->local()]++;
+    auto& matrices = by_warp[{r->group, r->local() / shape.warp, n}];
+    const auto same = std::find_if(matrices.begin(), matrices.end(), [&](const Matrix& m) {
+      return m.record->a == r->a && m.record->b == r->b;
+    });
+    if (same != matrices.end()) {
+      ++same->lanes;
+    } else {
+      matrices.push_back({r, 1});
+    }
+  }
+  std::vector<WarpRequest> out;
+  for (const auto& [key, matrices] : by_warp) {
+    const auto& [group, warp, n] = key;
+    for (const Matrix& m : matrices) {
+      add_matrix(site, extents, *m.record, m.lanes, {group, warp, n, {}, 0}, &out);
+    }
+  }
+  return out;
+}
 
 std::vector<WarpRequest> requests_of(const std::vector<const Record*>& records, const Site& site,
                                      const Extents& extents, const MemoryShape& shape) {
+  if (site.matrix_lines != 0) return matrix_requests_of(records, site, extents, shape);
   // How often each invocation has been here.
   std::unordered_map<std::uint64_t, std::uint32_t> times;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, WarpRequest> by_warp;
@@ -246,6 +307,8 @@ std::string_view pattern_name(Pattern pattern) {
       return "strided";
     case Pattern::kRandom:
       return "random";
+    case Pattern::kMatrix:
+      return "matrix";
   }
   return {};
 }
@@ -301,7 +364,10 @@ Figures analyse(const std::vector<Site>& sites, const Trace& trace, const Extent
       f.most_active = std::max(f.most_active, active);
       for (const Lane& lane : request.lanes) {
         f.out_of_bounds += lane.outside;
-        if (lane.outside) f.asked += sites[s].bytes;
+        if (lane.outside) {
+          f.asked += sites[s].matrix_lines != 0 ? std::min(sites[s].matrix_line_bytes, kMatrixPiece)
+                                                : sites[s].bytes;
+        }
         for (const Piece& p : lane.pieces) f.asked += p.bytes;
       }
       const auto pieces = distinct_bytes(request);
@@ -309,7 +375,9 @@ Figures analyse(const std::vector<Site>& sites, const Trace& trace, const Extent
       for (const Piece& p : pieces) bytes += p.bytes;
       const auto blocks = blocks_of(pieces, shape.sector);
       const std::uint64_t ideal = (bytes + shape.sector - 1) / shape.sector;
-      ++sum.patterns[pattern_of(request, !shared && blocks.size() > ideal)];
+      ++sum.patterns[sites[s].matrix_lines != 0
+                         ? std::pair{Pattern::kMatrix, std::int64_t{request.pitch}}
+                         : pattern_of(request, !shared && blocks.size() > ideal)];
       if (shared) {
         count_conflicts(request, shape, &f.worst_conflict, &f.bank_steps, &f.bank_parts);
         continue;

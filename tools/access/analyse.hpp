@@ -9,6 +9,8 @@
 // - The texels of an image lie in sectors of two dimensions, as wide as they are high or twice as
 //   wide (eight texels of four bytes are 4 x 2). With a linear filter a sample asks for four
 //   texels.
+// - A cooperative matrix is one access of a subgroup. Each invocation takes 16 bytes of a line,
+//   down the lines first, and where that is not the whole matrix the subgroup asks again.
 // - Workgroup memory has `banks` banks of four bytes. A request of more than `banks` words is
 //   served in parts, each of as many invocations as fill the banks once; in a part a bank gives one
 //   word a step, to all that ask for that word.
@@ -51,6 +53,7 @@ enum class Pattern : std::uint8_t {
   kMisaligned,  // neighbours behind one another, but across the borders of sectors
   kStrided,  // neighbours a constant distance apart
   kRandom,
+  kMatrix,  // lines of a cooperative matrix, a constant distance apart
 };
 std::string_view pattern_name(Pattern pattern);
 
@@ -66,7 +69,8 @@ struct SiteFigures {
   std::uint64_t again = 0;  // of the sectors: moved by the site before
   std::uint64_t out_of_bounds = 0;  // accesses; they count as asked, and move nothing
   Pattern pattern = Pattern::kNone;  // of most requests
-  std::int64_t stride = 0;  // bytes between neighbours, where it is kStrided
+  std::int64_t stride =
+      0;  // bytes between neighbours, where it is kStrided; of a kMatrix between lines
   double pattern_share = 0;  // of the requests
   std::uint32_t worst_conflict = 0;  // steps of a part; 1: none. Workgroup memory
   double mean_conflict = 0;

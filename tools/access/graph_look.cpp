@@ -66,8 +66,10 @@ Result<GraphLook> look_at_graph(const GraphRequest& request, const Table& table,
   const auto model = Model::open(request.pack);
   if (!model) return model.error();
   DeviceCaps caps = device_caps;
-  caps.cooperative_matrix = false;
-  caps.matrix_shapes.clear();
+  if (device.state() == nullptr || !device.state()->caps.cooperative_matrix) {
+    caps.cooperative_matrix = false;
+    caps.matrix_shapes.clear();
+  }
   const auto forms = choose_forms(request.variant, caps);
   if (!forms) return forms.error();
   const auto rules = select_rules(table, caps);

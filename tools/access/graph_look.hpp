@@ -40,8 +40,8 @@ using SubjectOf =
     std::function<Result<Subject>(const std::string& kernel, const std::string& variant)>;
 
 // Lowers, selects and plans as the runtime would on a device with these caps, but without
-// cooperative matrices, which are not traced. `subject` gives a kernel's instrumentable form.
-// Errors: those of planning.
+// cooperative matrices where `device`, which runs the kernels, has none. `subject` gives a kernel's
+// instrumentable form. Errors: those of planning.
 Result<GraphLook> look_at_graph(const GraphRequest& request, const Table& table,
                                 const DeviceCaps& caps, const MemoryShape& shape,
                                 const Device& device, const SubjectOf& subject, bool* hung);

@@ -8,12 +8,15 @@
 
 #include "access_paths.hpp"
 #include "module_editor.hpp"
+#include "newer_spirv.hpp"
 #include "trace_functions.hpp"
 
 namespace spirkiln::access {
 namespace {
 
 constexpr std::size_t kMaxSites = 65535;
+// Layouts of SPV_KHR_cooperative_matrix.
+constexpr std::int64_t kRowMajor = 0, kColumnMajor = 1;
 
 // Additions and multiplications of one execution; 0 for what is none.
 std::uint32_t flops_of(const ParsedModule& module, const ParsedInstruction& i) {
@@ -47,6 +50,14 @@ std::uint32_t flops_of(const ParsedModule& module, const ParsedInstruction& i) {
   }
 }
 
+// Of a product of cooperative matrices, which a subgroup makes together.
+std::uint32_t matrix_flops_of(const ParsedModule& module, const ParsedInstruction& i) {
+  if (i.op != gen::kOpCooperativeMatrixMulAddKhr) return 0;
+  const auto a = module.matrix_of(module.type_of(i.operands[2]));
+  const auto sum = module.matrix_of(i.type);
+  return a && sum ? 2 * sum->rows * sum->columns * a->columns : 0;
+}
+
 class Pass {
  public:
   explicit Pass(const ParsedModule& module)
@@ -74,6 +85,7 @@ class Pass {
   bool count_flops(std::size_t at) {
     const ParsedInstruction& inst = module_.instructions[at];
     flops_ += flops_of(module_, inst);
+    matrix_flops_ += matrix_flops_of(module_, inst);
     const bool merge = inst.op == spv::OpSelectionMerge || inst.op == spv::OpLoopMerge;
     const bool end = inst.op == spv::OpBranch || inst.op == spv::OpBranchConditional ||
                      inst.op == spv::OpSwitch || inst.op == spv::OpReturn ||
@@ -83,6 +95,11 @@ class Pass {
       editor_.at(at);
       functions_.call_flops(flops_);
       flops_ = 0;
+    }
+    if ((merge || end) && matrix_flops_ > 0) {
+      editor_.at(at);
+      functions_.call_subgroup_flops(matrix_flops_);
+      matrix_flops_ = 0;
     }
     return merge || end;
   }
@@ -136,9 +153,14 @@ class Pass {
       case spv::OpImageSparseRead:
       case spv::OpImageSparseFetch:
         return untraced(i, "a comparing, projecting or sparse read of an image");
+      case gen::kOpCooperativeMatrixLoadKhr:
+        return matrix(at, o[2], i.type, o[3], o.size() > 4 ? o[4] : 0, Access::kLoad);
+      case gen::kOpCooperativeMatrixStoreKhr:
+        return matrix(at, o[0], module_.type_of(o[1]), o[2], o.size() > 3 ? o[3] : 0,
+                      Access::kStore);
       case spv::OpCooperativeMatrixLoadNV:
       case spv::OpCooperativeMatrixStoreNV:
-        return untraced(i, "a cooperative matrix");
+        return untraced(i, "a cooperative matrix of the NV extension");
       default:
         return;
     }
@@ -177,6 +199,31 @@ class Pass {
     const std::uint32_t offset = emit_offset(path);
     const std::uint32_t site = add_site(inst, *path.root, access, path.bytes);
     functions_.call_record(site, offset, editor_.constant(0));
+  }
+
+  // `stride`: id of the elements, of the pointer's type, from one line to the next; 0: none.
+  void matrix(std::size_t at, std::uint32_t id, std::uint32_t type, std::uint32_t layout,
+              std::uint32_t stride, Access access) {
+    const ParsedInstruction& inst = module_.instructions[at];
+    const auto shape = module_.matrix_of(type);
+    const auto order = module_.constant(layout);
+    if (!shape || stride == 0 || order < 0 || order > kColumnMajor) {
+      return untraced(inst, "a cooperative matrix of a size or layout that is not known here");
+    }
+    Path path = paths_.of_pointer(id);
+    if (!path.why.empty()) return untraced(inst, path.why);
+    if (!path.root) return untraced(inst, "a cooperative matrix behind an unknown pointer");
+    editor_.at(at);
+    const std::uint32_t offset = emit_offset(path);
+    const std::uint32_t pitch =
+        editor_.emit(spv::OpIMul, editor_.uint_type(), {stride, editor_.constant(path.bytes)});
+    const bool rows = order == kRowMajor;
+    const std::uint32_t lines = rows ? shape->rows : shape->columns;
+    const std::uint32_t line_bytes = (rows ? shape->columns : shape->rows) * shape->element_bytes;
+    const std::uint32_t site = add_site(inst, *path.root, access, lines * line_bytes);
+    out_.sites[site].matrix_lines = lines;
+    out_.sites[site].matrix_line_bytes = line_bytes;
+    functions_.call_record(site, offset, pitch);
   }
 
   std::uint32_t emit_offset(const Path& path) {
@@ -242,7 +289,7 @@ class Pass {
   AccessPaths paths_;
   TraceFunctions functions_;
   Instrumented out_;
-  std::uint32_t flops_ = 0;
+  std::uint32_t flops_ = 0, matrix_flops_ = 0;
 };
 
 }  // namespace

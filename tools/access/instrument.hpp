@@ -23,8 +23,8 @@ struct Instrumented {
 };
 
 // `words`: a module of one compute entry point, with lines (Symbols::kLines) where sites shall have
-// them. Errors: kUnsupported for instructions that SPIRV-Tools does not know (cooperative matrices)
-// and for more than 65,535 sites; kCorrupt.
+// them. Cooperative matrices are of KHR's extension. Errors: kUnsupported for instructions that
+// nobody here knows and for more than 65,535 sites; kCorrupt.
 Result<Instrumented> instrument(const std::vector<std::uint32_t>& words);
 
 }  // namespace spirkiln::access

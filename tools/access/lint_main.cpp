@@ -13,6 +13,7 @@
 #include "graph_look.hpp"
 #include "profile.hpp"
 #include "program.hpp"
+#include "second_compiler.hpp"
 #include "shown.hpp"
 #include "sizes.hpp"
 #include "waivers.hpp"
@@ -208,6 +209,7 @@ int run(const Arguments& a) {
     request.variant = variant;
     request.glsl = *glsl;
     request.manifests = usual_manifests(*glsl);
+    request.second = gen::second_folder("");
     return load_subject(request);
   };
   Lint lint(std::move(waivers));

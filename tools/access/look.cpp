@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstdlib>
 
 #include "instrument.hpp"
+#include "newer_spirv.hpp"
 #include "pipeline_statistics.hpp"
 #include "specialise.hpp"
 #include "spirv_tools.hpp"
@@ -53,11 +55,13 @@ class Look {
     if (auto s = set_values(); !s) return std::move(s).error();
     if (auto s = set_local(); !s) return std::move(s).error();
     // Sizes of workgroup memory may depend on the constants.
-    const auto words = specialise(subject_.words, specs_);
+    const auto words = specialise(subject_.words, specs_, subject_.tools.get());
     if (!words) return words.error();
     auto traced = instrument(*words);
     if (!traced) return std::move(traced).error();
-    const Status valid = gen::validate(traced->words, target_of(subject_.words[1]));
+    const gen::Target target = target_of(subject_.words[1]);
+    const Status valid = subject_.tools ? subject_.tools->validate(traced->words, target)
+                                        : gen::validate(traced->words, target);
     if (!valid) {
       return Error{ErrorCode::kUnsupported,
                    "the instrumented module is not valid: " + valid.error().message};
@@ -78,6 +82,7 @@ class Look {
       trace.only_traced = true;
     }
     run.trace = trace;
+    if (auto s = check_matrices(device); !s) return std::move(s).error();
     auto result = run_kernel(device, run, hung);
     if (!result) return std::move(result).error();
 
@@ -130,6 +135,22 @@ class Look {
     p.cache_us = report_.time.cache_us;
     p.memory_us = report_.time.memory_us;
     return p;
+  }
+
+  // A driver without them may do anything with such a module.
+  Status check_matrices(const Device& device) const {
+    const auto& needs = subject_.reflection.capabilities;
+    const bool wanted =
+        std::find(needs.begin(), needs.end(), gen::kCapabilityCooperativeMatrixKhr) != needs.end();
+    if (!wanted || device.state() == nullptr || device.state()->caps.cooperative_matrix) {
+      return Ok{};
+    }
+    return Error{ErrorCode::kUnsupported,
+                 fmt::format("it multiplies by cooperative matrices, which {} does not have: trace "
+                             "it on a device with VK_KHR_cooperative_matrix ('spirkiln-bench caps' "
+                             "lists the devices and what they have), or trace the kernel that runs "
+                             "here instead, such as gemm_nc for gemm_coopmat",
+                             device.info().name)};
   }
 
   Status set_values() {

@@ -75,13 +75,15 @@ std::uint32_t ModuleEditor::builtin(std::uint32_t builtin, std::uint32_t type) {
       return i.result;
     }
   }
+  std::uint32_t& made = builtins_[builtin];
+  if (made != 0) return made;
   const std::uint32_t pointer =
       unique_type(spv::OpTypePointer, {std::uint32_t{spv::StorageClassInput}, type});
   const std::uint32_t id =
       declare(spv::OpVariable, pointer, {std::uint32_t{spv::StorageClassInput}});
   annotate(spv::OpDecorate, {id, std::uint32_t{spv::DecorationBuiltIn}, builtin});
   add_to_interface(id, true);
-  return id;
+  return made = id;
 }
 
 void ModuleEditor::add_to_interface(std::uint32_t variable, bool always) {
@@ -107,6 +109,9 @@ std::vector<std::uint32_t> ModuleEditor::finish(std::uint32_t entry) const {
   const auto append = [&](const std::vector<std::uint32_t>& more) {
     words.insert(words.end(), more.begin(), more.end());
   };
+  for (const std::uint32_t capability : capabilities_) {
+    if (!module_.has_capability(capability)) append({2u << 16 | spv::OpCapability, capability});
+  }
   for (std::size_t n = 0; n < all.size(); ++n) {
     if (n == first_type) append(annotations_);
     if (n == first_function) append(globals_);

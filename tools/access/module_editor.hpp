@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <map>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -38,6 +39,7 @@ class ModuleEditor {
   std::uint32_t constant(std::uint32_t value);
   // The module's own variable of that builtin, or a new one.
   std::uint32_t builtin(std::uint32_t builtin, std::uint32_t type);
+  void need_capability(std::uint32_t capability) { capabilities_.insert(capability); }
   // A variable that the entry point has to name from SPIR-V 1.4 on.
   void add_to_interface(std::uint32_t variable, bool always);
 
@@ -53,6 +55,8 @@ class ModuleEditor {
   std::map<std::size_t, std::vector<std::uint32_t>> before_;
   std::vector<std::uint32_t> end_, globals_, annotations_, interface_;
   std::vector<std::uint32_t>* out_ = &end_;
+  std::set<std::uint32_t> capabilities_;  // wanted
+  std::map<std::uint32_t, std::uint32_t> builtins_;  // variables that were not there
   std::map<std::vector<std::uint32_t>, std::uint32_t> types_;
   std::map<std::uint32_t, std::uint32_t> constants_;
 };

@@ -1,60 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "parsed_module.hpp"
 
-#include <spirv-tools/libspirv.h>
-
 #include <algorithm>
 #include <array>
-#include <memory>
 
+#include "newer_spirv.hpp"
 #include "spirv_module.hpp"
+#include "spirv_operands.hpp"
 
 namespace spirkiln::access {
-namespace {
-
-struct Reader {
-  std::vector<ParsedInstruction> instructions;
-  std::vector<std::size_t> lengths;  // words
-};
-
-spv_result_t on_instruction(void* user, const spv_parsed_instruction_t* parsed) {
-  auto& reader = *static_cast<Reader*>(user);
-  ParsedInstruction i;
-  i.op = parsed->opcode;
-  i.type = parsed->type_id;
-  i.result = parsed->result_id;
-  reader.instructions.push_back(i);
-  reader.lengths.push_back(parsed->num_words);
-  return SPV_SUCCESS;
-}
-
-}  // namespace
 
 Result<ParsedModule> ParsedModule::parse(std::vector<std::uint32_t> words) {
   ParsedModule module;
   module.words = std::move(words);
-  const std::unique_ptr<spv_context_t, decltype(&spvContextDestroy)> context(
-      spvContextCreate(SPV_ENV_UNIVERSAL_1_6), spvContextDestroy);
-  Reader reader;
-  spv_diagnostic diagnostic = nullptr;
-  const spv_result_t read =
-      spvBinaryParse(context.get(), &reader, module.words.data(), module.words.size(), nullptr,
-                     on_instruction, &diagnostic);
-  const std::string why = diagnostic != nullptr ? diagnostic->error : "it is no module";
-  spvDiagnosticDestroy(diagnostic);
-  if (read != SPV_SUCCESS) {
-    return Error{ErrorCode::kUnsupported, "the linked SPIRV-Tools cannot read the module: " + why};
+  const auto read = gen::read_operands(module.words);
+  if (!read) {
+    return Error{ErrorCode::kUnsupported,
+                 "the module has instructions that neither the linked SPIRV-Tools nor "
+                 "newer_operands.cpp know"};
   }
-  module.instructions = std::move(reader.instructions);
+  module.instructions.resize(read->instructions.size());
   std::size_t at = 5;
   std::string_view file;
   std::uint32_t line = 0, file_id = 0;
   bool in_function = false;
   for (std::size_t n = 0; n < module.instructions.size(); ++n) {
     ParsedInstruction& i = module.instructions[n];
-    i.operands = std::span(module.words).subspan(at + 1, reader.lengths[n] - 1);
-    at += reader.lengths[n];
+    const gen::OperandInstruction& known = read->instructions[n];
+    i.op = known.opcode;
+    i.operands = std::span(module.words).subspan(at + 1, known.operands);
+    at += std::size_t{1} + known.operands;
     const auto& o = i.operands;
+    // A result stands first, or behind its type.
+    const auto kinds = read->kinds_of(known);
+    for (std::size_t k = 0; k < std::min<std::size_t>(kinds.size(), 2); ++k) {
+      if (kinds[k] != table::OperandKind::kResult) continue;
+      i.result = o[k];
+      if (k == 1) i.type = o[0];
+    }
     switch (i.op) {
       case spv::OpString:
         module.strings_[o[0]] = gen::spirv_string(o.subspan(1));
@@ -147,6 +130,16 @@ ScalarType ParsedModule::scalar_of(std::uint32_t type) const {
     default:
       return {};
   }
+}
+
+std::optional<MatrixType> ParsedModule::matrix_of(std::uint32_t type) const {
+  const ParsedInstruction* d = definition(type);
+  if (d == nullptr || d->op != gen::kOpTypeCooperativeMatrixKhr) return std::nullopt;
+  const auto rows = constant(d->operands[3]), columns = constant(d->operands[4]);
+  const std::uint32_t width = scalar_of(d->operands[1]).width;
+  if (rows <= 0 || columns <= 0 || width == 0) return std::nullopt;
+  return MatrixType{static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(columns),
+                    width / 8};
 }
 
 std::uint32_t ParsedModule::lanes_of(std::uint32_t type) const {

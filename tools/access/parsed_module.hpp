@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <spirv/unified1/spirv.hpp>
 #include <string>
@@ -29,9 +30,13 @@ struct ScalarType {
   bool is_signed = false, is_float = false;
 };
 
+struct MatrixType {
+  std::uint32_t rows = 0, columns = 0, element_bytes = 0;
+};
+
 class ParsedModule {
  public:
-  // Errors: kUnsupported for what SPIRV-Tools cannot read.
+  // Errors: kUnsupported for instructions that nobody here knows.
   static Result<ParsedModule> parse(std::vector<std::uint32_t> words);
   ParsedModule(ParsedModule&&) = default;
 
@@ -53,6 +58,8 @@ class ParsedModule {
 
   // Of a scalar, or of the elements of a vector or matrix.
   ScalarType scalar_of(std::uint32_t type) const;
+  // Nothing for what is no cooperative matrix, or one whose sizes constants still decide.
+  std::optional<MatrixType> matrix_of(std::uint32_t type) const;
   std::uint32_t lanes_of(std::uint32_t type) const;    // 1 for a scalar; of a matrix, all
   std::uint32_t element_of(std::uint32_t type) const;  // of a vector; a scalar's own type
   std::uint32_t float_lanes(std::uint32_t type) const;  // 0 where it is no float

@@ -64,6 +64,10 @@ std::string site_text(const SiteFigures& f, const MemoryShape& shape) {
 
 std::string pattern_text(const SiteFigures& f) {
   std::string text(pattern_name(f.pattern));
+  if (f.pattern == Pattern::kMatrix) {
+    text += fmt::format(" of {} lines of {} bytes, {} apart", f.site.matrix_lines,
+                        f.site.matrix_line_bytes, f.stride);
+  }
   if (f.pattern == Pattern::kStrided) {
     const auto bytes = static_cast<std::int64_t>(f.site.bytes);
     text += bytes > 0 && f.stride % bytes == 0

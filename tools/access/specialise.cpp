@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "module_editor.hpp"
+#include "subject.hpp"
 
 namespace spirkiln::access {
 
@@ -31,11 +32,48 @@ Result<std::vector<std::uint32_t>> with_own_lines(const std::vector<std::uint32_
   return editor.finish(entry);
 }
 
-Result<std::vector<std::uint32_t>> specialise(
+namespace {
+
+// The constants' defaults, in place.
+Result<std::vector<std::uint32_t>> with_defaults(
     const std::vector<std::uint32_t>& words,
     const std::vector<std::pair<std::uint32_t, std::uint32_t>>& specs) {
+  auto module = ParsedModule::parse(words);
+  if (!module) return std::move(module).error();
+  std::vector<std::uint32_t> out = words;
+  for (const ParsedInstruction& i : module->instructions) {
+    const auto number = module->decoration(i.result, spv::DecorationSpecId);
+    if (i.result == 0 || number < 0) continue;
+    for (const auto& [id, bits] : specs) {
+      if (id != number) continue;
+      const auto at = static_cast<std::size_t>(i.operands.data() - module->words.data());
+      if (i.op == spv::OpSpecConstant) {
+        out[at + 2] = bits;
+      } else {
+        out[at - 1] = (out[at - 1] & 0xffff0000u) |
+                      (bits != 0 ? spv::OpSpecConstantTrue : spv::OpSpecConstantFalse);
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<std::uint32_t>> specialise(
+    const std::vector<std::uint32_t>& words,
+    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& specs,
+    const gen::SecondCompiler* tools) {
   const auto lined = with_own_lines(words);
   if (!lined) return lined.error();
+  if (tools != nullptr) {
+    const auto set = with_defaults(*lined, specs);
+    if (!set) return set.error();
+    return tools->run_passes(*set,
+                             {"--freeze-spec-const", "--fold-spec-const-op-composite", "--ccp",
+                              "--simplify-instructions", "--eliminate-dead-branches"},
+                             target_of(words[1]));
+  }
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> values;
   for (const auto& [id, bits] : specs) values[id] = {bits};
   spvtools::Optimizer optimizer(SPV_ENV_UNIVERSAL_1_6);

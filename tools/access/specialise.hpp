@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "second_compiler.hpp"
 #include "spirkiln/result.hpp"
 
 namespace spirkiln::access {
@@ -15,9 +16,10 @@ namespace spirkiln::access {
 Result<std::vector<std::uint32_t>> with_own_lines(const std::vector<std::uint32_t>& words);
 
 // The constants become plain ones, and code that they rule out goes; lines stay. Errors:
-// kUnsupported for what SPIRV-Tools' optimiser cannot take.
+// kUnsupported for what SPIRV-Tools' optimiser cannot take. `tools` does it where it is not null.
 Result<std::vector<std::uint32_t>> specialise(
     const std::vector<std::uint32_t>& words,
-    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& specs);
+    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& specs,
+    const gen::SecondCompiler* tools = nullptr);
 
 }  // namespace spirkiln::access

@@ -11,6 +11,7 @@
 #include "parsed_module.hpp"
 #include "source_compiler.hpp"
 #include "specialise.hpp"
+#include "spirv_operands.hpp"
 #include "spirv_tools.hpp"
 #include "table/nearest_name.hpp"
 
@@ -108,9 +109,16 @@ Result<Subject> compile(gen::SourceRequest request, gen::Optimise policy, std::s
   if (!outcome.ok) return Error{ErrorCode::kInvalidArgument, errors};
   auto lined = with_own_lines(outcome.words);
   if (!lined) return std::move(lined).error();
-  auto optimised = gen::optimise(*lined, policy, target_of(outcome.words[1]));
-  if (!optimised.ok()) return optimised.error();
   Subject subject;
+  if (request.second && !gen::spirv_tools_know(*lined)) {
+    auto tools = gen::SecondCompiler::open(*request.second);
+    if (!tools.ok()) return tools.error();
+    subject.tools = std::move(tools).value();
+  }
+  const gen::Target target = target_of(outcome.words[1]);
+  auto optimised = subject.tools ? subject.tools->optimise(*lined, policy, target)
+                                 : gen::optimise(*lined, policy, target);
+  if (!optimised.ok()) return optimised.error();
   subject.name = std::move(name);
   subject.words = std::move(optimised).value();
   auto reflection = gen::reflect(subject.words);

@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "glslang_front.hpp"
 #include "reflect.hpp"
 #include "run_kernel.hpp"
+#include "second_compiler.hpp"
 #include "spirkiln/result.hpp"
 
 namespace spirkiln::access {
@@ -49,6 +51,8 @@ struct Subject {
   std::vector<PushMember> push;
   std::map<std::uint32_t, ImageNeedOf> images;        // by set << 16 | binding
   std::map<std::uint32_t, std::string> names;         // of all bindings
+  // Whose tools know the module where the linked ones do not: null otherwise.
+  std::shared_ptr<const gen::SecondCompiler> tools;
 };
 
 // The manifests that a kernel is looked for in where none is named: variants/kernels and

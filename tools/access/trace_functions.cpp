@@ -83,6 +83,14 @@ void TraceFunctions::call_flops(std::uint32_t count) {
   set_own(flops_, sum);
 }
 
+void TraceFunctions::call_subgroup_flops(std::uint32_t count) {
+  editor_.need_capability(spv::CapabilityGroupNonUniform);
+  const std::uint32_t variable = editor_.builtin(spv::BuiltInSubgroupSize, uint_);
+  const std::uint32_t size = editor_.emit(spv::OpLoad, uint_, {variable});
+  const std::uint32_t share = editor_.emit(spv::OpUDiv, uint_, {editor_.constant(count), size});
+  set_own(flops_, editor_.emit(spv::OpIAdd, uint_, {own(flops_), share}));
+}
+
 std::uint32_t TraceFunctions::word(std::uint32_t member) {
   return editor_.emit(spv::OpAccessChain, word_pointer_, {buffer_, editor_.constant(member)});
 }

@@ -19,6 +19,8 @@ class TraceFunctions {
   // At the editor's place; a and b are ids of uint.
   void call_record(std::uint32_t site, std::uint32_t a, std::uint32_t b);
   void call_flops(std::uint32_t count);
+  // Of all invocations of a subgroup together.
+  void call_subgroup_flops(std::uint32_t count);
   // The functions' bodies, once all calls are known.
   void define();
   std::uint32_t entry() const { return entry_; }

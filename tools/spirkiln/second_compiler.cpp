@@ -266,6 +266,16 @@ Result<std::vector<std::uint32_t>> SecondCompiler::strip(const std::vector<std::
   return out.ok() ? as_words(*out) : out.error();
 }
 
+Result<std::vector<std::uint32_t>> SecondCompiler::run_passes(
+    const std::vector<std::uint32_t>& words, const std::vector<std::string>& passes,
+    const Target& target) const {
+  std::vector<std::string> arguments = {target_option(target), "--preserve-bindings"};
+  arguments.insert(arguments.end(), passes.begin(), passes.end());
+  arguments.insert(arguments.end(), {"-o", "-", "-"});
+  auto out = filter("spirv-opt", std::move(arguments), words);
+  return out.ok() ? as_words(*out) : out.error();
+}
+
 Status SecondCompiler::validate(const std::vector<std::uint32_t>& words,
                                 const Target& target) const {
   const auto out = filter("spirv-val", {"--target-env", environment(target), "-"}, words);

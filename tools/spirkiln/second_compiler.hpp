@@ -36,6 +36,10 @@ class SecondCompiler {
                                               Optimise policy, const Target& target) const;
   Result<std::vector<std::uint32_t>> strip(const std::vector<std::uint32_t>& words,
                                            const Target& target) const;
+  // Of spirv-opt by their names, such as "--ccp".
+  Result<std::vector<std::uint32_t>> run_passes(const std::vector<std::uint32_t>& words,
+                                                const std::vector<std::string>& passes,
+                                                const Target& target) const;
   Status validate(const std::vector<std::uint32_t>& words, const Target& target) const;
   Result<std::string> disassemble(const std::vector<std::uint32_t>& words) const;
 

@@ -54,6 +54,68 @@ TEST_CASE("Neighbours behind one another move what they ask for") {
   CHECK(f.pattern == Pattern::kSequential);
 }
 
+// A cooperative matrix of `lines` lines, as all lanes of a warp tell of it.
+Site matrix_site(std::uint32_t lines, std::uint32_t line_bytes, Space space) {
+  Site s = buffer_site(lines * line_bytes, space);
+  s.matrix_lines = lines;
+  s.matrix_line_bytes = line_bytes;
+  return s;
+}
+Trace matrix_at(std::uint32_t base, std::uint32_t pitch) {
+  Trace t = warp_of([&](std::uint32_t) { return base; });
+  for (Record& r : t.records) r.b = pitch;
+  return t;
+}
+
+TEST_CASE("A cooperative matrix is asked for once, by lines") {
+  // 16 x 8 halves, rows of 16 bytes 128 apart: half of each sector.
+  const auto narrow = figures_of(matrix_site(16, 16, Space::kBuffer), matrix_at(0, 128));
+  CHECK(narrow.requests == 1);
+  CHECK(narrow.accesses == 16);
+  CHECK(narrow.asked == 256);
+  CHECK(narrow.sectors == 16);
+  CHECK(narrow.ideal_sectors == 8);
+  CHECK(narrow.lines == 16);
+  CHECK(narrow.packing() == Approx(0.5));
+  CHECK(narrow.pattern == Pattern::kMatrix);
+  CHECK(narrow.stride == 128);
+  // 16 x 16 floats: 1024 bytes, of which 32 invocations take 512 at a time, 32 of each line.
+  const auto wide = figures_of(matrix_site(16, 64, Space::kBuffer), matrix_at(64, 64));
+  CHECK(wide.requests == 2);
+  CHECK(wide.asked == 1024);
+  CHECK(wide.sectors == 32);
+  CHECK(wide.ideal_sectors == 32);
+  // Lines of 12 bytes are no whole pieces.
+  const auto odd = figures_of(matrix_site(4, 12, Space::kBuffer), matrix_at(0, 32));
+  CHECK(odd.asked == 48);
+  CHECK(odd.sectors == 4);
+}
+
+TEST_CASE("Lines of a cooperative matrix meet in banks, or do not") {
+  // 80 bytes are 20 words: eight lines begin in banks 0, 20, 8, 28, 16, 4, 24, 12, four words each.
+  const auto padded = figures_of(matrix_site(16, 32, Space::kShared), matrix_at(0, 80));
+  CHECK(padded.bank_parts == 4);
+  CHECK(padded.bank_steps == 4);
+  // 64 bytes are 16 words: four of eight lines in the same banks.
+  const auto plain = figures_of(matrix_site(16, 32, Space::kShared), matrix_at(0, 64));
+  CHECK(plain.mean_conflict == Approx(4));
+  CHECK(plain.worst_conflict == 4);
+}
+
+TEST_CASE("Two subgroups of a warp have matrices of their own; what lies outside is told") {
+  const Site site = matrix_site(8, 32, Space::kBuffer);
+  Trace t = warp_of([](std::uint32_t i) { return i < 16 ? 0u : 4096u; });
+  for (Record& r : t.records) r.b = 32;
+  const auto two = figures_of(site, t);
+  CHECK(two.requests == 2);
+  CHECK(two.asked == 512);
+  CHECK(two.sectors == 16);
+  // The buffer has 2^20 bytes: of eight lines the last four are behind it, two pieces each.
+  const auto behind = figures_of(site, matrix_at((1 << 20) - 128, 32));
+  CHECK(behind.out_of_bounds == 8);
+  CHECK(behind.sectors == 4);
+}
+
 TEST_CASE("A column of a matrix of 1024 floats a row moves a sector an invocation") {
   const auto f = figures_of(buffer_site(), warp_of([](std::uint32_t i) { return i * 4096; }));
   CHECK(f.sectors == 32);

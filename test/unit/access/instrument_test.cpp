@@ -11,6 +11,8 @@
 
 #include "instrument.hpp"
 #include "look.hpp"
+#include "second_compiler.hpp"
+#include "specialise.hpp"
 #include "spirv_tools.hpp"
 #include "subject.hpp"
 
@@ -57,6 +59,7 @@ Subject text(const std::string& glsl, const std::string& variant = "fp32") {
   request.kernel = file.string();
   request.variant = variant;
   request.glsl = SPIRKILN_SOURCE_ROOT "/glsl";
+  request.second = gen::second_folder("");
   auto subject = load_subject(request);
   fs::remove(file);
   if (!subject) FAIL(subject.error().message);
@@ -277,6 +280,83 @@ void main() {
   CHECK(seen("u", Access::kLoad, 2 * 16 + 1 * 4, 0));  // row 2, column 1
   CHECK(seen("sums", Access::kStore, 4, 0));
   CHECK(seen("picture", Access::kStore, 3, 5));
+}
+
+// Matrices of 16 x 16 and 16 x 8 halves and of 16 x 8 floats: from workgroup memory through a type
+// of four halves, rows of a buffer, and columns of another.
+constexpr const char* kMatrices = R"(#version 450
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_cooperative_matrix : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+layout(local_size_x = 32) in;
+layout(binding = 0) readonly buffer b_blob { float16_t b_data[]; };
+layout(binding = 1) buffer c_blob { float c_data[]; };
+layout(constant_id = 0) const uint pitch = 24;
+shared uvec2 a_local[16 * pitch / 4 + 4];
+void main() {
+  for (uint i = gl_LocalInvocationID.x; i < 16 * pitch / 4; i += 32) a_local[i] = uvec2(i);
+  barrier();
+  coopmat<float16_t, gl_ScopeSubgroup, 16, 16, gl_MatrixUseA> a;
+  coopmat<float16_t, gl_ScopeSubgroup, 16, 8, gl_MatrixUseB> b;
+  coopmat<float, gl_ScopeSubgroup, 16, 8, gl_MatrixUseAccumulator> c =
+      coopmat<float, gl_ScopeSubgroup, 16, 8, gl_MatrixUseAccumulator>(0.0);
+  coopMatLoad(a, a_local, 4, pitch / 4, gl_CooperativeMatrixLayoutRowMajor);
+  coopMatLoad(b, b_data, gl_WorkGroupID.x * 8, 64, gl_CooperativeMatrixLayoutRowMajor);
+  c = coopMatMulAdd(a, b, c);
+  coopMatStore(c, c_data, 0, 16, gl_CooperativeMatrixLayoutColumnMajor);
+}
+)";
+
+TEST_CASE("Cooperative matrices are traced by line") {
+  if (!gen::second_folder("")) SKIP("no second compiler (scripts/fetch-glslc.sh)");
+  const Subject s = text(kMatrices);
+  REQUIRE(s.tools != nullptr);
+  const auto words = specialise(s.words, {{0, 40}}, s.tools.get());
+  REQUIRE(words.ok());
+  const auto traced = instrument(*words);
+  REQUIRE(traced.ok());
+  CHECK(traced->untraced.empty());
+  const Status valid = s.tools->validate(traced->words, target_of(s.words[1]));
+  if (!valid) FAIL(valid.error().message);
+  const auto site = [&](const std::string& name, Access access) {
+    for (const Site& i : traced->sites) {
+      if (i.name == name && i.access == access && i.matrix_lines != 0) return i;
+    }
+    FAIL("no matrix of '" << name << "'");
+    std::abort();
+  };
+  const Site a = site("a_local", Access::kLoad);
+  CHECK(a.space == Space::kShared);
+  CHECK(a.matrix_lines == 16);
+  CHECK(a.matrix_line_bytes == 32);
+  CHECK(a.resource_bytes == (16 * 40 / 4 + 4) * 8);  // by the constant that was set
+  CHECK(a.line == 17);
+  const Site b = site("b_data", Access::kLoad);
+  CHECK(b.matrix_lines == 16);
+  CHECK(b.matrix_line_bytes == 16);
+  const Site c = site("c_data", Access::kStore);  // columns
+  CHECK(c.matrix_lines == 8);
+  CHECK(c.matrix_line_bytes == 64);
+
+  DispatchRequest request;
+  request.groups = {2, 1, 1};
+  request.values = {{"pitch", "40"}};
+  if (!device().state()->caps.cooperative_matrix) {
+    bool hung = false;
+    const auto report = look_at(s, request, MemoryShape{}, {}, device(), &hung);
+    REQUIRE_FALSE(report.ok());
+    CHECK(report.error().message.find("VK_KHR_cooperative_matrix") != std::string::npos);
+    return;
+  }
+  const Report r = look(s, request);
+  // Two groups. Lines of 32 bytes 80 apart: no two of eight meet in a bank.
+  CHECK(access::site(r, "a_local", Access::kLoad).stride == 80);
+  CHECK(access::site(r, "a_local", Access::kLoad).mean_conflict == Approx(1));
+  // Half a sector for each of 16 lines, 128 bytes apart.
+  CHECK(access::site(r, "b_data", Access::kLoad).sectors == 2 * 16);
+  CHECK(access::site(r, "b_data", Access::kLoad).asked == 2 * 256);
+  CHECK(access::site(r, "c_data", Access::kStore).sectors == 2 * 16);
+  CHECK(r.figures.flops == 2 * 2 * 16 * 8 * 16);
 }
 
 TEST_CASE("A trace that does not fit says how much was kept; samples are of whole groups") {
