@@ -24,9 +24,13 @@ int fail(const std::string& text, int code = 1) {
   return code;
 }
 
-// The best of `turns` runs of `repeats` dispatches, in microseconds of one.
+struct Timing {
+  std::uint32_t repeats = 20, turns = 5, warm_ms = 200;
+};
+
+// In microseconds of one dispatch.
 Result<double> time_of(const Device& device, const Table& table, const Prediction& p,
-                       std::uint32_t repeats, std::uint32_t turns) {
+                       const Timing& timing) {
   const table::VariantEntry* variant = table.find_variant(p.variant);
   if (variant == nullptr) {
     return Error{ErrorCode::kInvalidArgument, "the table has no variant '" + p.variant + "'"};
@@ -53,24 +57,22 @@ Result<double> time_of(const Device& device, const Table& table, const Predictio
       return Error{ErrorCode::kInvalidArgument, fmt::format("no size of binding {}", b.binding)};
     }
   }
-  request.repeats = repeats;
-  double best = 0;
-  for (std::uint32_t turn = 0; turn < turns; ++turn) {
-    bool hung = false;
-    const auto result = run_kernel(device, request, &hung);
-    if (hung) {
-      fail(result.error().message);
-      std::_Exit(1);
-    }
-    if (!result) return result.error();
-    best = turn == 0 ? result->us : std::min(best, result->us);
+  request.repeats = timing.repeats;
+  request.turns = timing.turns;
+  request.warm_ms = timing.warm_ms;
+  bool hung = false;
+  const auto result = run_kernel(device, request, &hung);
+  if (hung) {
+    fail(result.error().message);
+    std::_Exit(1);
   }
-  return best;
+  if (!result) return result.error();
+  return result->us;
 }
 
 int main_of(int argc, char** argv) {
   std::string table_path, predictions_path;
-  std::uint32_t repeats = 20, turns = 3;
+  Timing timing;
   CLI::App app{
       "Times dispatches and holds the times against the bytes they were predicted to move."};
   app.name("spirkiln-access-bench");
@@ -81,8 +83,12 @@ int main_of(int argc, char** argv) {
   app.add_option("PREDICTIONS", predictions_path, "What 'spirkiln access --cases' wrote")
       ->required()
       ->check(tool::not_empty());
-  app.add_option("--repeats", repeats, "Dispatches of one run")->check(CLI::Range(1, 10000));
-  app.add_option("--turns", turns, "Runs, of which the best counts")->check(CLI::Range(1, 1000));
+  app.add_option("--repeats", timing.repeats, "Dispatches of one run")->check(CLI::Range(1, 10000));
+  app.add_option("--turns", timing.turns, "Runs, of which the best counts")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--warm-ms", timing.warm_ms,
+                 "What the device works before, since an idle one has slow clocks")
+      ->check(CLI::Range(0, 60000));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
@@ -101,7 +107,7 @@ int main_of(int argc, char** argv) {
              device->info().driver, "moved", "touched", "predicted", "us", "GB/s", "GFLOP/s");
   std::vector<double> moved, touched, predicted, times;
   for (const Prediction& p : *predictions) {
-    const auto us = time_of(*device, *table, p, repeats, turns);
+    const auto us = time_of(*device, *table, p, timing);
     if (!us) return fail(fmt::format("{}: {}", p.label, us.error().message));
     fmt::print("{:13.0f} {:12.0f} {:10.2f} {:10.2f} {:9.1f} {:9.1f}  {}\n", p.moved, p.touched,
                p.us(), *us, p.moved / *us / 1e3, p.flops / *us / 1e3, p.label);

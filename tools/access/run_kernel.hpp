@@ -37,9 +37,12 @@ struct RunRequest {
   std::optional<TraceRequest> trace;
   std::uint32_t seed = 1;
   std::uint32_t timeout_s = 60;
-  // Not 0: buffers lie in device memory, and that many dispatches, one behind the other, are timed.
-  // Nothing comes back but the time.
+  // Not 0: buffers lie in device memory, and that many dispatches, one behind the other, are timed
+  // `turns` times, of which the least counts. Before, the same runs until the device has worked for
+  // `warm_ms`: an idle one has slow clocks. Nothing comes back but the time.
   std::uint32_t repeats = 0;
+  std::uint32_t turns = 1;
+  std::uint32_t warm_ms = 0;
 };
 
 struct RunResult {
