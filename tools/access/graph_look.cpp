@@ -69,6 +69,8 @@ Result<GraphLook> look_at_graph(const GraphRequest& request, const Table& table,
   if (device.state() == nullptr || !device.state()->caps.cooperative_matrix) {
     caps.cooperative_matrix = false;
     caps.matrix_shapes.clear();
+  } else if (caps.cooperative_matrix && caps.matrix_shapes.empty()) {
+    caps.matrix_shapes = device.state()->caps.matrix_shapes;  // the profile names none
   }
   const auto forms = choose_forms(request.variant, caps);
   if (!forms) return forms.error();
