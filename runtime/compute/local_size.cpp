@@ -57,8 +57,9 @@ Extent optimal_for(const DeviceCaps& caps, const Extent& invocations, const Exte
     if (given[i] != 0) size[i] = given[i];
     product *= size[i];
   }
+  const tuning::Numbers& t = tuning::built_in().gpu;
   const std::uint64_t most = std::min<std::uint64_t>(
-      jobs >= tuning::kLinearGroupWideFrom ? tuning::kLinearGroupWide : tuning::kLinearGroup,
+      jobs >= t.linear_group_wide_from ? t.linear_group_wide : t.linear_group,
       caps.max_invocations);
   for (int i = 0; i < 3; ++i) {
     if (given[i] != 0) continue;

@@ -21,7 +21,7 @@ struct Path {
 void widest_tile(Lowered* l) {
   auto& specs = l->dispatches[0].specs;
   std::erase_if(specs, [](const SpecChoice& s) { return s.name == "tile_w"; });
-  specs.push_back({"tile_w", tuning::kDepthwiseTileLine});
+  specs.push_back({"tile_w", tuning::built_in().gpu.depthwise_tile_line});
 }
 
 void set_direct(Lowered* l) { l->dispatches[0].axes = {{"DIRECT", "1"}}; }

@@ -130,8 +130,7 @@ std::vector<Dispatch> dispatches(const Problem& p, const DeviceCaps& caps, const
     none.matrix_m = none.matrix_n = none.matrix_k = 0;
     Dispatch d = lower::matrix_product(product, none);
     if (d.kernel != "gemm_nc") continue;
-    lower::use_matrices(d, p.shape.m, p.n4, tuning::matrix_tile(p.shape.m, p.k4, p.n4, t.matrix_n),
-                        t);
+    lower::use_matrices(d, {p.shape.m, p.k4, p.n4}, t);
     all.push_back(std::move(d));
   }
   return all;

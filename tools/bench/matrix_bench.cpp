@@ -196,7 +196,7 @@ std::vector<Way> ways_of(const Problem& p, const DeviceTraits& plain,
     const std::string size = fmt::format("{}x{}x{}", t.matrix_m, t.matrix_n, t.matrix_k);
     for (const tuning::MatrixTile& m : matrix_tiles(pixels, p.c4 * s.kh * s.kw, p.n4, t)) {
       Dispatch d = base;
-      lower::use_matrices(d, pixels, p.n4, m, t);
+      lower::use_matrices(d, {pixels, p.c4 * s.kh * s.kw, p.n4}, m, t);
       add(d, fmt::format("{} groups {}x{}x{} matrices {}x{} tile_k4 {}", size, m.groups_k,
                          m.groups_m, m.groups_n, m.matrices_m, m.matrices_n, m.tile_k4));
     }

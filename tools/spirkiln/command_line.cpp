@@ -46,6 +46,7 @@ const Example kLockExample =
     "  spirkiln lock build/variants/ocr_table.bin --check variants/ocr.lock\n";
 const Example kDiffExample =
     "  spirkiln diff old/ocr_table.bin build/variants/ocr_table.bin --asm\n";
+const Example kTuningExample = "  spirkiln tuning variants/tuning.toml -o tuning_table.hpp\n";
 const Example kSpirvExample = "  spirkiln spirv kernel.comp --variant fp16sa -o kernel.spv\n";
 
 CLI::App& add_command(CLI::App& app, const char* name, const char* text, const Example& example) {
@@ -370,6 +371,22 @@ Command add_diff(CLI::App& app) {
   return {&command, [arguments] { return run_diff(*arguments); }};
 }
 
+Command add_tuning(CLI::App& app) {
+  const auto arguments = std::make_shared<TuningArguments>();
+  CLI::App& command =
+      add_command(app, "tuning", "Check the runtime's tuning file, and write it as a C++ header",
+                  kTuningExample);
+  command.add_option("file", arguments->file, "The file (variants/tuning.toml)")
+      ->required()
+      ->check(tool::not_empty())
+      ->type_name("FILE.toml");
+  command
+      .add_option("-o,--output", arguments->output,
+                  "The header to write, or - for standard output (default: none)")
+      ->check(tool::not_empty());
+  return {&command, [arguments] { return run_tuning(*arguments); }};
+}
+
 }  // namespace
 
 int run_command_line(const std::vector<std::string>& words) {
@@ -381,14 +398,14 @@ int run_command_line(const std::vector<std::string>& words) {
       "Any argument may be @FILE, which stands for the arguments in that file.\n"
       "Examples:\n" +
       kBakeExample + kCompileExample + kLinkExample + kListExample + kDumpExample + kReportExample +
-      kLockExample + kDiffExample + kSpirvExample +
+      kLockExample + kDiffExample + kTuningExample + kSpirvExample +
       "  spirkiln model --help\n"
       "  spirkiln check --help\n"
       "  spirkiln access --help\n"
       "  spirkiln lint --help");
-  const Command commands[] = {add_bake(app), add_compile(app), add_link(app), add_spirv(app),
-                              add_list(app), add_axes(app),    add_dump(app), add_report(app),
-                              add_lock(app), add_diff(app)};
+  const Command commands[] = {add_bake(app), add_compile(app), add_link(app),  add_spirv(app),
+                              add_list(app), add_axes(app),    add_dump(app),  add_report(app),
+                              add_lock(app), add_diff(app),    add_tuning(app)};
   // They parse their own options, see start_other().
   app.add_subcommand("model", "Pack an ONNX model (starts the program spirkiln-model)");
   app.add_subcommand("check",

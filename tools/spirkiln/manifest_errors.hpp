@@ -21,6 +21,7 @@ class ManifestErrors {
   void fail(Diagnostic diagnostic);
 
   bool empty() const { return errors_.empty(); }
+  std::size_t count() const { return errors_.size() + unsaid_; }
   // One line each, in the order of their places.
   std::string message() const;
 

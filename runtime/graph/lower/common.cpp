@@ -109,9 +109,9 @@ namespace {
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
 
 std::uint32_t linear_group(std::uint64_t jobs, const DeviceTraits& traits) {
-  const std::uint32_t wanted = traits.software                        ? tuning::kLinearGroupSoftware
-                               : jobs >= tuning::kLinearGroupWideFrom ? tuning::kLinearGroupWide
-                                                                      : tuning::kLinearGroup;
+  const tuning::Numbers& t = numbers(traits);
+  const std::uint32_t wanted =
+      jobs >= t.linear_group_wide_from ? t.linear_group_wide : t.linear_group;
   return std::min({wanted, traits.max_invocations, traits.max_group_size[0]});
 }
 
@@ -132,14 +132,16 @@ void set_linear_grid(Dispatch& d, std::uint64_t jobs, const DeviceTraits& traits
 
 void set_sharing_grid(Dispatch& d, std::uint64_t jobs, const DeviceTraits& traits) {
   d.local_size = {
-      std::min({tuning::kSharingGroup, traits.max_invocations, traits.max_group_size[0]}), 1, 1};
+      std::min({numbers(traits).sharing_group, traits.max_invocations, traits.max_group_size[0]}),
+      1, 1};
   set_group_grid(d, ceil_div(jobs, d.local_size[0]), traits);
 }
 
 void set_row_grid(Dispatch& d, std::uint64_t width, std::uint64_t rows,
                   const DeviceTraits& traits) {
   // Wide groups would stand idle behind the end of a short row.
-  d.local_size = {linear_group(width >= tuning::kLinearGroupWide ? width * rows : 0, traits), 1, 1};
+  d.local_size = {
+      linear_group(width >= numbers(traits).linear_group_wide ? width * rows : 0, traits), 1, 1};
   const std::uint64_t folds = ceil_div(rows, traits.max_group_count[1]);
   d.groups = {static_cast<std::uint32_t>(ceil_div(width, d.local_size[0])),
               static_cast<std::uint32_t>(ceil_div(rows, folds)), static_cast<std::uint32_t>(folds)};

@@ -9,6 +9,10 @@
 
 namespace spirkiln::lower {
 
+inline const tuning::Numbers& numbers(const DeviceTraits& traits) {
+  return tuning::built_in().numbers(traits.software);
+}
+
 // Tensors are indexed with 32 bits in the kernels, and sums of indices must not wrap.
 inline constexpr std::uint64_t kMaxVectors = std::uint64_t{1} << 31;
 
@@ -57,9 +61,10 @@ struct MatrixProduct {
 Dispatch matrix_product(const MatrixProduct& product, const DeviceTraits& traits);
 
 // Puts a tiled matrix product (gemm_nc, conv_nc, deconv_nc) on cooperative matrices, in tiles of
-// this shape.
-void use_matrices(Dispatch& d, std::uint32_t rows, std::uint32_t n4, const tuning::MatrixTile& tile,
+// this shape; of the tuning's, where none is given.
+void use_matrices(Dispatch& d, const tuning::Product& p, const tuning::MatrixTile& tile,
                   const DeviceTraits& traits);
+void use_matrices(Dispatch& d, const tuning::Product& p, const DeviceTraits& traits);
 // The same for a dense convolution of stride 1, by conv_coopmat. False where it cannot take it.
 bool use_window_matrices(Dispatch& d, const Dims& x, const Dims& y, std::uint32_t kh,
                          std::uint32_t kw, std::uint32_t pad_top, std::uint32_t pad_left,

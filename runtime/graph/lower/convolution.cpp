@@ -60,32 +60,43 @@ void bind_weighted(Dispatch& d, const LowerRequest& request) {
   push_epilogue(d, request.node.epilogue);
 }
 
-// Which family of matrix kernels suits the device.
-enum class Family {
-  kMatrix,    // gemm_coopmat.comp
-  kSubgroup,  // conv_subgroup.comp; wrong, not only slow, on another subgroup size
-  kTiled,     // gemm_nc.comp
-  kPlain,     // gemm_reg.comp, conv_direct.comp: runs anywhere
-};
+using tuning::Fact;
+using tuning::Family;
 
-// `prefix`: "gemm", "conv" or "deconv", which their kernels' names begin with.
-Family family(const DeviceTraits& t, const std::string& prefix, std::uint64_t k4,
-              std::uint64_t n4) {
-  if (t.software) {
-    return t.subgroup_size == tuning::kSubgroupLanes &&
-                   t.max_invocations >= tuning::kSubgroupLocal &&
-                   t.max_group_size[0] >= tuning::kSubgroupLocal && t.may_use(prefix + "_subgroup")
-               ? Family::kSubgroup
-               : Family::kPlain;
+// Whether the device may run a family's kernels. `prefix`: "gemm", "conv" or "deconv", which their
+// names begin with.
+bool may_run(Family family, const DeviceTraits& t, const std::string& prefix) {
+  switch (family) {
+    case Family::kMatrix:
+      return t.matrix_m != 0;
+    case Family::kSubgroup:
+      return t.subgroup_size == tuning::kSubgroupLanes &&
+             t.max_invocations >= tuning::kSubgroupLocal &&
+             t.max_group_size[0] >= tuning::kSubgroupLocal && t.may_use(prefix + "_subgroup");
+    case Family::kTiled:
+      return t.max_invocations >= tuning::kGemmInvocations &&
+             t.shared_bytes >= tuning::kGemmSharedBytes && t.may_use(prefix + "_nc");
+    case Family::kPlain:
+      break;
   }
-  if (t.matrix_m != 0 && k4 < kMaxVectors && n4 < kMaxVectors &&
-      tuning::matrices_pay(static_cast<std::uint32_t>(k4), static_cast<std::uint32_t>(n4))) {
-    return Family::kMatrix;
+  return true;
+}
+
+// The first of the tuning's that the device may run.
+Family family(const DeviceTraits& t, const std::string& prefix, std::uint32_t rows,
+              std::uint64_t k4, std::uint64_t n4) {
+  const auto fact = [&](Fact f, Family) -> std::uint64_t {
+    if (f == Fact::kSoftware) return t.software;
+    if (f == Fact::kMatrixM) return t.matrix_m;
+    if (f == Fact::kMatrixN) return t.matrix_n;
+    if (f == Fact::kRows) return rows;
+    return f == Fact::kK4 ? k4 : f == Fact::kN4 ? n4 : k4 * n4;
+  };
+  for (auto rules = tuning::built_in().product; !rules.empty(); rules = rules.subspan(1)) {
+    const Family* choice = tuning::first_of(rules.first(1), fact);
+    if (choice != nullptr && may_run(*choice, t, prefix)) return *choice;
   }
-  return t.max_invocations >= tuning::kGemmInvocations &&
-                 t.shared_bytes >= tuning::kGemmSharedBytes && t.may_use(prefix + "_nc")
-             ? Family::kTiled
-             : Family::kPlain;
+  return Family::kPlain;
 }
 
 // Workgroups of `block_m` rows and `block_n` vectors of columns: columns along x, rows along y
@@ -111,13 +122,12 @@ void set_tiled_grid(Dispatch& d, std::uint32_t rows, std::uint32_t k4, std::uint
     set_matrix_grid(d, rows, n4, shape.y * tuning::kGemmTileM, shape.x, traits);
     return shape;
   };
-  tuning::GemmShape shape = use(tuning::gemm_shape(n4));
+  const tuning::Product p{rows, k4, n4};
+  tuning::GemmShape shape = use(tuning::tiled_shape(tuning::built_in(), p));
   const std::uint64_t groups = std::uint64_t{d.groups[0]} * d.groups[1] * d.groups[2];
-  const tuning::GemmShape& split =
-      rows <= tuning::kGemmSplitLowRows ? tuning::kGemmSplitLow : tuning::kGemmSplit;
-  if (groups < tuning::kGemmSplitBelowGroups && k4 >= tuning::kGemmSplitFromK4 &&
-      traits.max_invocations >= split.x * split.y * split.z) {
-    shape = use(split);
+  const tuning::GemmShape* split = tuning::tiled_split(tuning::built_in(), p, groups);
+  if (split != nullptr && traits.max_invocations >= split->x * split->y * split->z) {
+    shape = use(*split);
   }
   if (shape.tile_k4 != tuning::kGemmDefaultTileK4) {
     d.specs.push_back({"tile_k4", shape.tile_k4});
@@ -142,15 +152,21 @@ void push_window(Dispatch& d, const Window& w) {
 
 }  // namespace
 
-void use_matrices(Dispatch& d, std::uint32_t rows, std::uint32_t n4,
-                  const tuning::MatrixTile& wanted, const DeviceTraits& traits) {
+void use_matrices(Dispatch& d, const tuning::Product& p, const DeviceTraits& traits) {
+  use_matrices(d, p, tuning::matrix_tile(tuning::built_in(), p, traits.matrix_m, traits.matrix_n),
+               traits);
+}
+
+void use_matrices(Dispatch& d, const tuning::Product& p, const tuning::MatrixTile& wanted,
+                  const DeviceTraits& traits) {
   const auto threads = [&](const tuning::MatrixTile& m) {
     return m.groups_k * m.groups_m * m.groups_n * traits.subgroup_size;
   };
   const bool fits =
       threads(wanted) <= traits.max_invocations &&
       tuning::matrix_shared_bytes(wanted, traits.matrix_m, traits.matrix_n) <= traits.shared_bytes;
-  const tuning::MatrixTile t = fits ? wanted : tuning::kMatrixLite;
+  const tuning::MatrixTile t =
+      fits ? wanted : tuning::matrix_lite(tuning::built_in(), p, traits.matrix_n);
   d.kernel = d.kernel == "gemm_nc"   ? "gemm_coopmat"
              : d.kernel == "conv_nc" ? "window_coopmat"
                                      : "deconv_coopmat";
@@ -166,7 +182,7 @@ void use_matrices(Dispatch& d, std::uint32_t rows, std::uint32_t n4,
     d.specs.push_back({name, value});
   }
   d.local_size = {threads(t), 1, 1};
-  set_matrix_grid(d, rows, n4, t.groups_m * t.matrices_m * traits.matrix_m,
+  set_matrix_grid(d, p.rows, p.n4, t.groups_m * t.matrices_m * traits.matrix_m,
                   t.groups_n * t.matrices_n * traits.matrix_n / 4, traits);
 }
 
@@ -215,11 +231,10 @@ Dispatch matrix_product(const MatrixProduct& m, const DeviceTraits& traits) {
   set_epilogue_specs(d, m.epilogue, m.flags);
   push_all(d, {m.rows, m.k4, m.n4});
   d.flops = 32.0 * m.rows * m.k4 * m.n4;
-  switch (family(traits, "gemm", m.k4, m.n4)) {
+  switch (family(traits, "gemm", m.rows, m.k4, m.n4)) {
     case Family::kMatrix:
       d.kernel = "gemm_nc";
-      use_matrices(d, m.rows, m.n4, tuning::matrix_tile(m.rows, m.k4, m.n4, traits.matrix_n),
-                   traits);
+      use_matrices(d, {m.rows, m.k4, m.n4}, traits);
       break;
     case Family::kSubgroup:
       d.kernel = "gemm_subgroup";
@@ -274,7 +289,7 @@ Result<Lowered> conv(const LowerRequest& request) {
   };
   d.flops = 32.0 * rows * x.c4() * static_cast<double>(w.kh * w.kw) * y.c4();
   const std::uint64_t k4 = std::uint64_t{x.c4()} * static_cast<std::uint64_t>(w.kh * w.kw);
-  const Family which = family(request.traits, "conv", k4, y.c4());
+  const Family which = family(request.traits, "conv", rows, k4, y.c4());
   switch (which) {
     case Family::kSubgroup:
       d.kernel = "conv_subgroup";
@@ -294,16 +309,13 @@ Result<Lowered> conv(const LowerRequest& request) {
           use_window_matrices(d, x, y, static_cast<std::uint32_t>(w.kh),
                               static_cast<std::uint32_t>(w.kw), static_cast<std::uint32_t>(w.top),
                               static_cast<std::uint32_t>(w.left),
-                              tuning::window_tile(y.n, y.h, y.w, y.c4(), request.traits.matrix_m,
-                                                  request.traits.matrix_n),
+                              tuning::window_tile(tuning::built_in(), y.n, y.h, y.w, y.c4(),
+                                                  request.traits.matrix_m, request.traits.matrix_n),
                               request.traits)) {
         break;
       }
       if (matrices) {
-        use_matrices(d, rows, y.c4(),
-                     tuning::matrix_tile(rows, static_cast<std::uint32_t>(k4), y.c4(),
-                                         request.traits.matrix_n),
-                     request.traits);
+        use_matrices(d, {rows, static_cast<std::uint32_t>(k4), y.c4()}, request.traits);
       } else {
         set_tiled_grid(d, rows, static_cast<std::uint32_t>(k4), y.c4(), request.traits);
       }
@@ -333,9 +345,9 @@ Result<Lowered> depthwise(const LowerRequest& request) {
   const Window& w = *window;
   Dispatch d;
   bind_weighted(d, request);
-  if (request.traits.software || !request.traits.may_use("depthwise_line") ||
-      w.kw > tuning::kDepthwiseLineMaxKw || w.stride_w > tuning::kDepthwiseLineMaxStep ||
-      w.dilation_w > tuning::kDepthwiseLineMaxStep) {
+  const tuning::Numbers& t = numbers(request.traits);
+  if (!request.traits.may_use("depthwise_line") || w.kw > t.depthwise_line_max_kw ||
+      w.stride_w > t.depthwise_line_max_step || w.dilation_w > t.depthwise_line_max_step) {
     d.kernel = "depthwise";
   } else {
     d.kernel = "depthwise_line";
@@ -347,11 +359,9 @@ Result<Lowered> depthwise(const LowerRequest& request) {
   d.flops = 8.0 * static_cast<double>(y.vectors()) * static_cast<double>(w.kh * w.kw);
   push_window(d, w);
   const bool line = d.kernel == "depthwise_line";
-  std::uint32_t tile_w = line ? tuning::kDepthwiseTileLine : tuning::kDepthwiseTileW;
+  std::uint32_t tile_w = line ? t.depthwise_tile_line : t.depthwise_tile;
   const auto jobs = [&] { return std::uint64_t{y.n} * y.h * ((y.w - 1) / tile_w + 1) * y.c4(); };
-  if (!request.traits.software) {
-    while (tile_w > 1 && jobs() < tuning::kDepthwiseJobs) tile_w /= 2;
-  }
+  while (tile_w > 1 && jobs() < t.depthwise_jobs) tile_w /= 2;
   if (tile_w != tuning::kDepthwiseTileW) d.specs.push_back({"tile_w", tile_w});
   set_linear_grid(d, jobs(), request.traits);
   Lowered out;
@@ -373,7 +383,7 @@ Result<Lowered> deconv(const LowerRequest& request) {
   push_all(d, {rows, x.c4(), n4, y.c4(), x.w, static_cast<std::uint32_t>(kh),
                static_cast<std::uint32_t>(kw)});
   d.flops = 32.0 * rows * x.c4() * n4;
-  const Family which = family(request.traits, "deconv", x.c4(), n4);
+  const Family which = family(request.traits, "deconv", rows, x.c4(), n4);
   switch (which) {
     case Family::kSubgroup:
       d.kernel = "deconv_subgroup";
@@ -383,8 +393,7 @@ Result<Lowered> deconv(const LowerRequest& request) {
     case Family::kTiled:
       d.kernel = "deconv_nc";
       if (which == Family::kMatrix) {
-        use_matrices(d, rows, n4, tuning::matrix_tile(rows, x.c4(), n4, request.traits.matrix_n),
-                     request.traits);
+        use_matrices(d, {rows, x.c4(), n4}, request.traits);
       } else {
         set_tiled_grid(d, rows, x.c4(), n4, request.traits);
       }

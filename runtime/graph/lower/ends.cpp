@@ -15,7 +15,8 @@ Result<Lowered> lower_stem(const LowerRequest& conv, const float scale[4], const
       conv.inputs[0].c != 3) {
     return unsupported(conv, "no plain convolution of three channels");
   }
-  if (traits.software || !traits.may_use("stem")) return unsupported(conv, "not on this device");
+  if (!lower::numbers(traits).stem || !traits.may_use("stem"))
+    return unsupported(conv, "not on this device");
   if (Status s = lower::check_node(conv, 1); !s) return s.error();
   if (Status s = lower::check_channels(conv); !s) return s.error();
   const auto window = lower::read_window(conv);

@@ -47,10 +47,9 @@ struct MeanSums {
   std::uint64_t bytes;
 };
 MeanSums mean_sums(const Dims& x, const DeviceTraits& traits) {
+  const tuning::Numbers& t = numbers(traits);
   const std::uint32_t hw = x.h * x.w;
-  const std::uint32_t piece =
-      std::max(traits.software ? tuning::kMeanPieceSoftware : tuning::kMeanPiece,
-               (hw - 1) / tuning::kMeanMaxPieces + 1);
+  const std::uint32_t piece = std::max(t.mean_piece, (hw - 1) / t.mean_max_pieces + 1);
   MeanSums sums;
   sums.pieces = (hw + piece - 1) / piece;
   const std::uint64_t count = std::uint64_t{x.n} * sums.pieces * x.c4();
@@ -80,8 +79,9 @@ Result<Lowered> global_mean(const LowerRequest& request) {
   sum.push_u32(x.c4());
   sum.push_u32(sums.pieces);
   sum.push_f32(static_cast<float>(1.0 / (x.h * x.w)));
-  sum.local_size = {tuning::kMeanX, request.traits.software ? 1 : tuning::kMeanY, 1};
-  sum.groups = {(x.c4() - 1) / tuning::kMeanX + 1, x.n, 1};
+  const tuning::Numbers& t = numbers(request.traits);
+  sum.local_size = {t.mean_x, t.mean_y, 1};
+  sum.groups = {(x.c4() - 1) / t.mean_x + 1, x.n, 1};
   if (sum.groups[0] > request.traits.max_group_count[0] ||
       sum.groups[1] > request.traits.max_group_count[1]) {
     return unsupported(request, "too many channels or pictures");
@@ -130,15 +130,19 @@ bool fits_one_group(const LowerRequest& request) {
          request.traits.max_storage_buffers >= tuning::kSqueezeBindings;
 }
 
+using tuning::Fact;
+
 // A workgroup's invocations: side by side on the vectors of outputs, and sharing inputs.
 void set_gate_group(Dispatch& d, const LowerRequest& gate) {
   const DeviceTraits& traits = gate.traits;
-  d.local_size = {tuning::kSqueezeX, tuning::kSqueezeY, 1};
-  if (traits.max_invocations >= 1024 && traits.shared_bytes >= 32768) {
-    const bool wide = middle_of(gate.node).c4() > 32 || gate.output.c4() > 64;
-    d.local_size = {wide ? 64u : 32u, 16, 1};
-  }
-  if (traits.software) d.local_size = {8, 1, 1};
+  const tuning::GateGroup group = *tuning::first_of(
+      tuning::built_in().gate_group, [&](Fact f, const tuning::GateGroup&) -> std::uint64_t {
+        if (f == Fact::kSoftware) return traits.software;
+        if (f == Fact::kInvocations) return traits.max_invocations;
+        if (f == Fact::kSharedBytes) return traits.shared_bytes;
+        return f == Fact::kMiddle4 ? middle_of(gate.node).c4() : gate.output.c4();
+      });
+  d.local_size = {group.x, group.y, 1};
   while (d.local_size[0] * d.local_size[1] > traits.max_invocations) d.local_size[1] /= 2;
 }
 
@@ -215,8 +219,7 @@ Status check_gate_of_mean(const LowerRequest& mean, const LowerRequest& gate) {
   if (Status s = check_gate(gate); !s) return s.error();
   const Dims& x = mean.inputs[0];
   const bool plain = mean.node.flags == 0 && is_identity(mean.node.epilogue);
-  // A CPU driver would run a picture's workgroup on one core.
-  if (!plain || gate.traits.software || !fits_one_group(gate) ||
+  if (!plain || !numbers(gate.traits).mean_in_gate || !fits_one_group(gate) ||
       !(mean.output == Dims{x.n, 1, 1, x.c}) || !(gate.inputs[0] == mean.output)) {
     return unsupported(gate, "the mean stays a step of its own");
   }
@@ -234,7 +237,7 @@ Result<Lowered> scaled_by_gate(const LowerRequest& mean, const LowerRequest& gat
       gate.node.flags != 0 || !activation_is_lines(gate.node.epilogue.act) ||
       !(product.inputs[0] == x) || !(product.inputs[1] == gate.output) || !(product.output == x) ||
       !gate.traits.may_use("squeeze_excite_scale") ||
-      std::uint64_t{x.h} * x.w * x.c4() > tuning::kScaleMaxVectors ||
+      std::uint64_t{x.h} * x.w * x.c4() > numbers(gate.traits).scale_max_vectors ||
       x.n > gate.traits.max_group_count[1]) {
     return unsupported(product, "the product stays a step of its own");
   }
@@ -242,7 +245,8 @@ Result<Lowered> scaled_by_gate(const LowerRequest& mean, const LowerRequest& gat
   Dispatch d = two_layers("squeeze_excite_scale", product, gate);
   push_epilogue(d, gate.node.epilogue);
   push_layers(d, gate, hw, hw);
-  const std::uint32_t share = d.local_size[0] * d.local_size[1] * tuning::kScaleVectors;
+  const std::uint32_t share =
+      d.local_size[0] * d.local_size[1] * numbers(gate.traits).scale_vectors;
   d.groups = {(hw * x.c4() - 1) / share + 1, x.n, 1};
   Lowered out;
   out.dispatches.push_back(std::move(d));
@@ -254,7 +258,7 @@ Result<Lowered> gate_of_mean(const LowerRequest& mean, const LowerRequest& gate)
   const Dims& x = mean.inputs[0];
   Lowered out;
   const std::uint32_t hw = x.h * x.w;
-  if (std::uint64_t{hw} * x.c4() <= tuning::kSqueezeMeanVectors) {
+  if (std::uint64_t{hw} * x.c4() <= numbers(gate.traits).gate_mean_vectors) {
     out.dispatches.push_back(gate_dispatch(gate, GateSource::kPixels, hw, hw));
     return out;
   }

@@ -10,7 +10,6 @@ namespace {
 
 // A power of two that the device takes.
 std::uint32_t row_group(std::uint32_t wanted, const DeviceTraits& traits) {
-  if (traits.software) wanted = tuning::kRowGroupSoftware;
   while (wanted > traits.max_invocations || wanted > traits.max_group_size[0]) wanted /= 2;
   return std::max(wanted, 1u);
 }
@@ -33,7 +32,7 @@ Result<Lowered> layer_norm(const LowerRequest& request) {
   d.push_u32(x.c);
   d.push_u32(static_cast<std::uint32_t>(x.pixels()));
   d.push_f32(request.node.f[0]);
-  d.local_size = {row_group(tuning::kNormGroup, request.traits), 1, 1};
+  d.local_size = {row_group(numbers(request.traits).norm_group, request.traits), 1, 1};
   set_group_grid(d, x.pixels(), request.traits);
   Lowered out;
   out.dispatches.push_back(std::move(d));
@@ -51,7 +50,7 @@ Result<Lowered> softmax(const LowerRequest& request) {
   push_epilogue(d, request.node.epilogue);
   d.push_u32(x.c);
   d.push_u32(static_cast<std::uint32_t>(x.pixels()));
-  d.local_size = {row_group(tuning::kSoftmaxGroup, request.traits), 1, 1};
+  d.local_size = {row_group(numbers(request.traits).softmax_group, request.traits), 1, 1};
   set_group_grid(d, x.pixels(), request.traits);
   Lowered out;
   out.dispatches.push_back(std::move(d));
@@ -77,9 +76,8 @@ Result<Lowered> attention(const LowerRequest& request) {
   const std::uint64_t heads64 = static_cast<std::uint64_t>(heads);
   const std::uint64_t most =
       std::min(request.traits.max_invocations, request.traits.max_group_size[0]);
-  const bool software = request.traits.software;
-  std::uint64_t queries = software ? tuning::kAttentionQueriesSoftware : tuning::kAttentionQueries;
-  std::uint64_t parts = software ? 1 : tuning::kAttentionParts;
+  const tuning::Numbers& t = numbers(request.traits);
+  std::uint64_t queries = t.attention_queries, parts = t.attention_parts;
   const auto fits = [&] {  // results as vec4, and a vec2 beside
     const std::uint64_t invocations = queries * parts * heads64;
     return invocations <= most &&
@@ -102,7 +100,7 @@ Result<Lowered> attention(const LowerRequest& request) {
   d.specs.push_back({"heads", static_cast<std::uint32_t>(heads)});
   d.specs.push_back({"dim4", static_cast<std::uint32_t>(dim4)});
   d.specs.push_back({"queries", static_cast<std::uint32_t>(queries)});
-  d.specs.push_back({"block", software ? 1 : tuning::kAttentionBlock});
+  d.specs.push_back({"block", t.attention_block});
   d.specs.push_back({"parts", static_cast<std::uint32_t>(parts)});
   push_epilogue(d, request.node.epilogue);
   d.push_u32(static_cast<std::uint32_t>(dim));
@@ -130,7 +128,7 @@ Result<Lowered> lower_best(const Dims& output, bool of_logits, const DeviceTrait
   if (of_logits) d.specs.push_back({"shares", 1});
   d.push_u32(output.c);
   d.push_u32(static_cast<std::uint32_t>(output.pixels()));
-  d.local_size = {lower::row_group(tuning::kSoftmaxGroup, traits), 1, 1};
+  d.local_size = {lower::row_group(lower::numbers(traits).softmax_group, traits), 1, 1};
   lower::set_group_grid(d, output.pixels(), traits);
   Lowered out;
   out.dispatches.push_back(std::move(d));

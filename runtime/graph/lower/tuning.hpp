@@ -1,211 +1,131 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every number by which lowering chooses between forms of a kernel, with the reason. Correctness
-// depends on none of them.
+// What lowering chooses by, as plain data: variants/tuning.toml, which has the reason and the
+// measurement of each number and rule, made a table by `spirkiln tuning` during the build.
+// Correctness depends on none of it.
 #pragma once
 
 #include <cstdint>
+#include <span>
+
+#include "graph/lower/kernel_sizes.hpp"
 
 namespace spirkiln::tuning {
 
-// Invocations of a workgroup in jobs where each works for itself. Two subgroups of 32 or one of 64.
-inline constexpr std::uint32_t kLinearGroup = 64;
-// With very many of them, starting workgroups is what takes time.
-inline constexpr std::uint32_t kLinearGroupWide = 256;
-inline constexpr std::uint64_t kLinearGroupWideFrom = 1u << 18;
-// Of those that share what they load, and pass it through the 16 KiB of workgroup memory that every
-// device has.
-inline constexpr std::uint32_t kSharingGroup = 128;
-// A CPU driver pays for each workgroup, not for each invocation.
-inline constexpr std::uint32_t kLinearGroupSoftware = 128;
-
-// Invocations that share a row in layer norm and softmax. A power of two of at most 256
-// (row_reduce.glsl). A CPU driver runs a barrier as a switch between coroutines: few of them.
-inline constexpr std::uint32_t kNormGroup = 32;
-inline constexpr std::uint32_t kSoftmaxGroup = 128;
-inline constexpr std::uint32_t kRowGroupSoftware = 8;
-
-// Pixels that one invocation of mean_partial adds at least, and pieces of a picture at most: on the
-// H200 loads in flight decide, so pieces are many and small.
-inline constexpr std::uint32_t kMeanPiece = 16;
-inline constexpr std::uint32_t kMeanPieceSoftware = 64;
-inline constexpr std::uint32_t kMeanMaxPieces = 1024;
-// Workgroup of mean_final: vectors of channels, and shares of the pieces.
-inline constexpr std::uint32_t kMeanX = 8;
-inline constexpr std::uint32_t kMeanY = 16;
-
-// Workgroup of squeeze_excite: vectors of outputs, and shares of the inputs; and the bound of its
-// workgroup memory (MAX_VECTORS of squeeze_excite.comp), beyond which it is two matrix products.
-inline constexpr std::uint32_t kSqueezeX = 16;
-inline constexpr std::uint32_t kSqueezeY = 16;
-inline constexpr std::uint32_t kSqueezeMaxVectors = 256;
-
-// Vectors of a product that an invocation of squeeze_excite_scale has: each workgroup makes the
-// gate anew, so that more of them cost next to nothing.
-inline constexpr std::uint32_t kScaleVectors = 2;
-// Vectors of a picture up to which it is taken. H200: orientation 0.259 ms instead of 0.279, with 9
-// pictures of up to 6,336; detection of 960 x 960 0.585 instead of 0.560 when those of 21,600 are
-// among them.
-inline constexpr std::uint64_t kScaleMaxVectors = 1u << 13;
-
-// Storage buffers that squeeze_excite binds; with fewer it is two matrix products, too.
-inline constexpr std::uint32_t kSqueezeBindings = 10;
-
-// Vectors of a picture up to which its one workgroup takes the mean of all pixels; beyond, it adds
-// up what mean_partial leaves.
-inline constexpr std::uint64_t kSqueezeMeanVectors = 1u << 15;
-
-// Inputs of concat's two forms (INPUTS of concat.comp), and what a form binds beside them: residual
-// and output. A device of eight storage buffers takes the narrow form, several times where need be.
-inline constexpr std::uint32_t kConcatWide = 8;
-inline constexpr std::uint32_t kConcatNarrow = 4;
-inline constexpr std::uint32_t kConcatOthers = 2;
-
-// Positions of a workgroup in attention, and invocations that share the keys of one; halved until
-// they fit the device. Loads that wait for each other are what takes time, so a GPU shares them
-// out.
-inline constexpr std::uint32_t kAttentionQueries = 2;
-inline constexpr std::uint32_t kAttentionParts = 8;
-inline constexpr std::uint32_t kAttentionQueriesSoftware = 8;
-// Keys whose loads overlap. A CPU driver has nothing to overlap and compiles four times the code.
-inline constexpr std::uint32_t kAttentionBlock = 4;
-// Vectors of a head: its query and result stay in registers.
-inline constexpr std::uint32_t kAttentionMaxDim4 = 32;
-
-// Register tiles, as the kernels have them.
-inline constexpr std::uint32_t kRegTileM = 4;  // gemm_reg.comp TILE_M
-inline constexpr std::uint32_t kConvTileW = 4;  // conv_direct.comp TILE_W
-inline constexpr std::uint32_t kDepthwiseTileW = 4;  // depthwise.comp tile_w's default
-// Of depthwise_line, whose loads a wider tile shares among more results: on an H200 2 % of
-// recognition.
-inline constexpr std::uint32_t kDepthwiseTileLine = 8;
-// Fewer invocations than this leave a GPU idle: tiles are narrower then.
-inline constexpr std::uint64_t kDepthwiseJobs = 1u << 16;
-
-// What stem.comp holds in registers and in workgroup memory.
-inline constexpr std::int64_t kStemMaxWindow = 5;
-inline constexpr std::uint32_t kStemMaxVectors = 4;
-// Of deconv_floats.comp, the same.
-inline constexpr std::uint32_t kHeadMaxTaps = 16;
-inline constexpr std::uint32_t kHeadMaxVectors = 64;
-inline constexpr std::uint32_t kGemmTileM = 4;  // gemm_nc.comp TILE_M
-
-// depthwise_line holds a piece of an input line in registers; wider kernels take the other form. A
-// CPU driver gains nothing from it (10.9 GFLOP/s against 10.2 at 5 x 5) and compiles each width.
-inline constexpr std::int64_t kDepthwiseLineMaxKw = 7;
-inline constexpr std::int64_t kDepthwiseLineMaxStep = 2;
-
-// Workgroup of gemm_nc.comp and its vectors of K in a tile. Two vectors of columns an invocation
-// instead of one took three times as long on the H200 (3600 x 192 x 192: 51 us against 17).
-struct GemmShape {
-  std::uint32_t x, y, z, tile_k4;
+// One value for CPU drivers and one for all others. The file says what each is.
+struct Numbers {
+  std::uint32_t linear_group, linear_group_wide;
+  std::uint64_t linear_group_wide_from;
+  std::uint32_t sharing_group, norm_group, softmax_group;
+  std::uint32_t mean_piece, mean_max_pieces, mean_x, mean_y;
+  bool mean_in_gate;
+  std::uint64_t gate_mean_vectors, scale_max_vectors;
+  std::uint32_t scale_vectors;
+  std::uint32_t attention_queries, attention_parts, attention_block;
+  bool stem;
+  std::uint32_t depthwise_tile, depthwise_tile_line, depthwise_line_max_kw, depthwise_line_max_step;
+  std::uint64_t depthwise_jobs;
 };
-// 128 invocations. As wide as it can be without empty columns: 48 columns run 8 % faster four
-// vectors wide than eight.
-constexpr GemmShape gemm_shape(std::uint32_t n4) {
-  GemmShape best{4, 32, 1, 4};
-  std::uint32_t least = (n4 + 3) / 4 * 4;
-  for (std::uint32_t x : {8u, 16u}) {
-    const std::uint32_t columns = (n4 + x - 1) / x * x;
-    if (columns <= least) {
-      best = {x, 128 / x, 1, 4};
-      least = columns;
+
+// What a rule may ask about, by the names that the file has for it.
+enum class Fact : std::uint8_t {
+  kSoftware,       // device: 1 on a CPU driver
+  kInvocations,    // of a workgroup, at most
+  kSharedBytes,    // of workgroup memory
+  kMatrixM,        // rows and columns of the device's matrices
+  kMatrixN,
+  kRows,           // of a product: pixels of the output
+  kK4,             // vectors of four along K, and of columns
+  kN4,
+  kK4N4,           // k4 * n4
+  kMatrixColumns,  // columns in matrices, rounded up
+  kEmptyColumns,   // vectors of columns that the rule's own shape would compute in vain
+  kGroups,         // workgroups of what was chosen so far
+  kOwnGroups,      // workgroups of the rule's own choice
+  kMiddle4,        // vectors between the two layers of a gate
+};
+
+// Holds for from <= fact <= to that are multiples of multiple_of.
+struct Condition {
+  Fact fact = Fact::kSoftware;
+  std::uint64_t from = 0, to = ~std::uint64_t{0};
+  std::uint32_t multiple_of = 1;
+};
+inline constexpr std::size_t kMaxConditions = 6;
+
+// All conditions have to hold. In a list the first rule that holds is taken; the last one of a
+// list that has to give something has no condition.
+template <typename Choice>
+struct Rule {
+  Condition conditions[kMaxConditions];
+  std::uint32_t count;
+  Choice choice;
+};
+
+// Which family of matrix kernels takes a product.
+enum class Family : std::uint8_t {
+  kMatrix,    // gemm_coopmat.comp
+  kSubgroup,  // conv_subgroup.comp; wrong, not only slow, on another subgroup size
+  kTiled,     // gemm_nc.comp
+  kPlain,     // gemm_reg.comp, conv_direct.comp: runs anywhere
+};
+
+// A MatrixTile for matrices of 8 and of 16 columns.
+struct MatrixTileChoice {
+  std::uint32_t groups_k, groups_m, groups_n, matrices_m, matrices_n8, matrices_n16, tile_k4;
+  constexpr MatrixTile tile(std::uint32_t matrix_n) const {
+    return {groups_k, groups_m, groups_n, matrices_m, matrix_n == 16 ? matrices_n16 : matrices_n8,
+            tile_k4};
+  }
+};
+
+struct GateGroup {  // the workgroup of squeeze_excite.comp
+  std::uint32_t x, y;
+};
+
+struct Tuning {
+  Numbers gpu, software;
+  std::span<const Rule<Family>> product;
+  // Where the shape gives few workgroups, a rule of the second list may put another in its place.
+  std::span<const Rule<GemmShape>> tiled_shape, tiled_split;
+  std::span<const Rule<MatrixTileChoice>> matrix_tile, matrix_split, matrix_lite;
+  std::span<const Rule<WindowTile>> window_tile;
+  std::span<const Rule<GateGroup>> gate_group;
+  const Numbers& numbers(bool of_software) const { return of_software ? software : gpu; }
+};
+
+// The first rule that holds; null where none does. `fact(Fact, Choice)` gives a fact's value, which
+// may depend on the rule's own choice.
+template <typename Choice, typename FactOf>
+constexpr const Choice* first_of(std::span<const Rule<Choice>> rules, const FactOf& fact) {
+  for (const Rule<Choice>& rule : rules) {
+    bool holds = true;
+    for (std::uint32_t i = 0; i < rule.count && holds; ++i) {
+      const Condition& c = rule.conditions[i];
+      const std::uint64_t value = fact(c.fact, rule.choice);
+      holds = value >= c.from && value <= c.to && value % c.multiple_of == 0;
     }
+    if (holds) return &rule.choice;
   }
-  return best;
+  return nullptr;
 }
-inline constexpr std::uint32_t kGemmInvocations = 128;
-// What the largest shape needs in single precision.
-inline constexpr std::uint32_t kGemmSharedBytes = 16384;
 
-inline constexpr std::uint32_t kGemmDefaultTileK4 = 4;  // of gemm_nc.comp
+// That of variants/tuning.toml.
+const Tuning& built_in();
 
-// With fewer workgroups than this, K is split over four layers of invocations, and tiles are
-// deeper. H200 (132 multiprocessors): 900 x 384 x 384 in 19 us instead of 22, 3600 x 864 x 24 in 18
-// instead of 24, 40 x 2880 x 60 in 33 instead of 99; but 3600 x 192 x 192, with 339, in 19 instead
-// of 17.
-inline constexpr std::uint32_t kGemmSplitBelowGroups = 256;
-inline constexpr std::uint32_t kGemmSplitFromK4 = 8;
-inline constexpr GemmShape kGemmSplit{8, 8, 4, 8};
-// Few rows: half of the larger workgroup would stand idle.
-inline constexpr std::uint32_t kGemmSplitLowRows = 64;
-inline constexpr GemmShape kGemmSplitLow{8, 4, 4, 8};
-
-// conv_subgroup.comp: LANES, TILE_P, TILE_N, and the local size. lavapipe's loads cost about 50
-// cycles for each 8 lanes and vector, so weights are loaded once a subgroup: 40 GFLOP/s on two
-// cores where gemm_reg reaches 4 to 9 (3600 x 192 x 192).
-inline constexpr std::uint32_t kSubgroupLanes = 8;
-inline constexpr std::uint32_t kSubgroupTileP = 2;
-inline constexpr std::uint32_t kSubgroupTileN = 4;
-inline constexpr std::uint32_t kSubgroupLocal = 8;
-
-// Subgroups of a workgroup of gemm_coopmat.comp along K, M and N, the matrices that each computes,
-// and the vectors of K in a tile.
-struct MatrixTile {
-  std::uint32_t groups_k, groups_m, groups_n, matrices_m, matrices_n, tile_k4;
+// A product of rows x k4 vectors by k4 vectors x n4 vectors of columns.
+struct Product {
+  std::uint32_t rows, k4, n4;
 };
 
-// Few columns or a short K leave most of a matrix empty: the tiled form is faster then. H200: 24 us
-// instead of 30 for 230400 x 36 x 16, 15 instead of 24 for 230400 x 24 x 16, 4.9 instead of 7.1 for
-// 2304 x 88 x 16; but 15 instead of 19 by matrices for 57600 x 24 x 96.
-constexpr bool matrices_pay(std::uint32_t k4, std::uint32_t n4) { return n4 >= 6 && k4 * n4 >= 40; }
-
-// From a sweep of up to 727 tiles on the H200 (spirkiln-bench sweep), with matrices of 16 x 8 x 16.
-// Microseconds, beside the best tile of the shape and gemm_nc:
-//   57600 x 48 x 48     9.3   9.3  16.7      11520 x 240 x 240   19.2  19.2  69.0
-//   14400 x 96 x 96     7.3   6.9  15.1      480 x 480 x 480      6.7   6.7  15.2
-//   3600 x 192 x 192    6.7   6.6  16.3      960 x 240 x 240      5.0   5.0   9.8
-//   5760 x 480 x 480   30.6  28.4   107      40 x 1440 x 60       9.8   9.8  40.8
-constexpr MatrixTile matrix_tile(std::uint32_t rows, std::uint32_t k4, std::uint32_t n4,
-                                 std::uint32_t matrix_n) {
-  const std::uint32_t columns = (n4 * 4 + matrix_n - 1) / matrix_n;  // of matrices
-  const std::uint32_t wide = matrix_n / 8;  // what stands below is in columns of 8
-  // A few rows: subgroups share K, or the work of all columns is too little for the device.
-  if (rows <= 64 && k4 >= 64) return {4, 1, 2, 1, 1, 32};
-  if (rows <= 64) return {2, 1, 4, 2, 2 / wide, 16};
-  const bool threes = columns * wide % 3 == 0 && columns * wide <= 24;
-  const std::uint32_t matrices_n = (threes ? 3 : 4) / (threes ? 1 : wide);
-  const std::uint32_t across = (columns + matrices_n - 1) / matrices_n;  // subgroups
-  const std::uint32_t groups_n = across >= 4 ? 4 : across >= 2 ? 2 : 1;
-  const std::uint32_t groups_m = groups_n == 1 ? 2 : 8 / groups_n;
-  const std::uint32_t blocks =
-      ((rows - 1) / (groups_m * 32) + 1) * ((columns - 1) / (groups_n * matrices_n) + 1);
-  // Too few workgroups for 132 multiprocessors.
-  if (blocks < 100 && k4 >= 48) {
-    const std::uint32_t split = ((rows - 1) / 32 + 1) * ((columns * wide - 1) / 8 + 1);
-    if (split < 64) return {4, 1, 2, 1, 1, 32};
-    return {2, 1, 4, 2, 2 / wide, 32};
-  }
-  return {1, groups_m, groups_n, 2, matrices_n, k4 <= 32 ? 4u : 16u};
-}
-
-// Where a device has too little workgroup memory, or too small workgroups, for the tile above.
-inline constexpr MatrixTile kMatrixLite{1, 2, 1, 1, 2, 4};
-// Workgroup memory of gemm_coopmat.comp, in bytes; strides as there.
-constexpr std::uint64_t matrix_shared_bytes(const MatrixTile& t, std::uint32_t matrix_m,
-                                            std::uint32_t matrix_n) {
-  const std::uint64_t own_n4 = t.matrices_n * matrix_n / 4;
-  const std::uint64_t a = t.groups_m * t.matrices_m * matrix_m * (t.tile_k4 + 2ull);
-  const std::uint64_t b = t.tile_k4 * 4ull * (t.groups_n * own_n4 + 2);
-  const std::uint64_t c = t.groups_k * t.groups_m * t.groups_n * matrix_m * (own_n4 + 1);
-  return 8 * (a + b) + 16 * c;
-}
-
-// Subgroups of a workgroup of conv_coopmat.comp and the matrices that each computes.
-struct WindowTile {
-  std::uint32_t groups, matrices_m, matrices_n;
-};
-// 240 x 240 x 96, 3 x 3 to 24 channels: 32.5 us with {4, 2, 3}, the best of all, where gemm_coopmat
-// takes 62 and conv_nc 149. 30 x 30: 6.6 with {4, 1, 1}, 21 by conv_nc.
-constexpr WindowTile window_tile(std::uint32_t n, std::uint32_t h, std::uint32_t w,
-                                 std::uint32_t n4, std::uint32_t matrix_m, std::uint32_t matrix_n) {
-  const std::uint32_t columns = n4 * 4 / matrix_n;
-  const std::uint32_t most = columns % 3 == 0 ? 3 : columns % 2 == 0 ? 2 : 1;
-  const auto tiles = [&](std::uint32_t lines) {
-    return n * ((h - 1) / lines + 1) * ((w - 1) / matrix_m + 1);
-  };
-  if (tiles(8) >= 200) return {4, 2, most};
-  if (tiles(4) >= 132) return {4, 1, most};
-  return {4, 1, 1};
-}
+// The choices of lists that need nothing but the product and the size of matrices.
+MatrixTile matrix_tile(const Tuning& t, const Product& p, std::uint32_t matrix_m,
+                       std::uint32_t matrix_n);
+MatrixTile matrix_lite(const Tuning& t, const Product& p, std::uint32_t matrix_n);
+GemmShape tiled_shape(const Tuning& t, const Product& p);
+// `groups`: what the shape above gives. Null where it stays.
+const GemmShape* tiled_split(const Tuning& t, const Product& p, std::uint64_t groups);
+// A picture of n x h x w pixels and n4 vectors of columns.
+WindowTile window_tile(const Tuning& t, std::uint32_t n, std::uint32_t h, std::uint32_t w,
+                       std::uint32_t n4, std::uint32_t matrix_m, std::uint32_t matrix_n);
 
 }  // namespace spirkiln::tuning

@@ -139,6 +139,12 @@ struct DiffArguments {
 };
 int run_diff(const DiffArguments& arguments);
 
+struct TuningArguments {
+  std::string file;
+  std::string output;  // a header, or -; empty: the file is only checked
+};
+int run_tuning(const TuningArguments& arguments);
+
 // Programs of their own: this one needs neither protobuf and onnx, as the packer of models does,
 // nor the runtime, as the check of devices does. Nothing where `arguments` asks for neither, else
 // the status of a start that failed.

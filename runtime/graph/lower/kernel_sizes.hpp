@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sizes that kernels have in their source. Whoever changes one here changes it there: results
+// depend on it. What may be chosen freely is in variants/tuning.toml.
+#pragma once
+
+#include <cstdint>
+
+namespace spirkiln::tuning {
+
+// Storage buffers that squeeze_excite binds, and the bound of its workgroup memory (MAX_VECTORS of
+// squeeze_excite.comp); beyond either it is two matrix products.
+inline constexpr std::uint32_t kSqueezeBindings = 10;
+inline constexpr std::uint32_t kSqueezeMaxVectors = 256;
+
+// Inputs of concat's two forms (INPUTS of concat.comp), and what a form binds beside them: residual
+// and output. A device of eight storage buffers takes the narrow form, several times where need be.
+inline constexpr std::uint32_t kConcatWide = 8;
+inline constexpr std::uint32_t kConcatNarrow = 4;
+inline constexpr std::uint32_t kConcatOthers = 2;
+
+// Vectors of a head in attention.comp: its query and result stay in registers.
+inline constexpr std::uint32_t kAttentionMaxDim4 = 32;
+// Invocations that share a row, in row_reduce.glsl: a power of two of at most this.
+inline constexpr std::uint32_t kRowGroupMost = 256;
+
+inline constexpr std::uint32_t kRegTileM = 4;  // gemm_reg.comp TILE_M
+inline constexpr std::uint32_t kConvTileW = 4;  // conv_direct.comp TILE_W
+inline constexpr std::uint32_t kDepthwiseTileW = 4;  // depthwise.comp tile_w's default
+
+// What stem.comp holds in registers and in workgroup memory.
+inline constexpr std::int64_t kStemMaxWindow = 5;
+inline constexpr std::uint32_t kStemMaxVectors = 4;
+// Of deconv_floats.comp, the same.
+inline constexpr std::uint32_t kHeadMaxTaps = 16;
+inline constexpr std::uint32_t kHeadMaxVectors = 64;
+
+// conv_subgroup.comp: LANES, TILE_P, TILE_N, and the local size.
+inline constexpr std::uint32_t kSubgroupLanes = 8;
+inline constexpr std::uint32_t kSubgroupTileP = 2;
+inline constexpr std::uint32_t kSubgroupTileN = 4;
+inline constexpr std::uint32_t kSubgroupLocal = 8;
+
+inline constexpr std::uint32_t kGemmTileM = 4;  // gemm_nc.comp TILE_M
+inline constexpr std::uint32_t kGemmDefaultTileK4 = 4;  // its tile_k4's default
+// What a device has to have for it: every shape of its workgroup keeps to both.
+inline constexpr std::uint32_t kGemmInvocations = 128;
+inline constexpr std::uint32_t kGemmSharedBytes = 16384;
+
+// Workgroup of gemm_nc.comp and its vectors of K in a tile. z, which is 1 or 4, shares K out.
+struct GemmShape {
+  std::uint32_t x, y, z, tile_k4;
+};
+// Workgroup memory of gemm_nc.comp in single precision, in bytes; arrays as there.
+constexpr std::uint64_t gemm_shared_bytes(const GemmShape& s) {
+  const std::uint64_t a = std::uint64_t{s.tile_k4} * (s.y * kGemmTileM + 2);
+  const std::uint64_t b = std::uint64_t{s.x} * s.tile_k4 * 4;
+  return 16 * (a + b + std::uint64_t{s.x} * s.y * kGemmTileM * ((s.z + 2) / 4) + 1);
+}
+
+// Subgroups of a workgroup of gemm_coopmat.comp along K, M and N, the matrices that each computes,
+// and the vectors of K in a tile.
+struct MatrixTile {
+  std::uint32_t groups_k, groups_m, groups_n, matrices_m, matrices_n, tile_k4;
+  bool operator==(const MatrixTile&) const = default;
+};
+// Workgroup memory of gemm_coopmat.comp, in bytes; strides as there.
+constexpr std::uint64_t matrix_shared_bytes(const MatrixTile& t, std::uint32_t matrix_m,
+                                            std::uint32_t matrix_n) {
+  const std::uint64_t own_n4 = t.matrices_n * matrix_n / 4;
+  const std::uint64_t a = t.groups_m * t.matrices_m * matrix_m * (t.tile_k4 + 2ull);
+  const std::uint64_t b = t.tile_k4 * 4ull * (t.groups_n * own_n4 + 2);
+  const std::uint64_t c = t.groups_k * t.groups_m * t.groups_n * matrix_m * (own_n4 + 1);
+  return 8 * (a + b) + 16 * c;
+}
+
+// Subgroups of a workgroup of conv_coopmat.comp and the matrices that each computes.
+struct WindowTile {
+  std::uint32_t groups, matrices_m, matrices_n;
+};
+
+}  // namespace spirkiln::tuning
