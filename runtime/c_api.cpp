@@ -49,7 +49,7 @@ const char* spirkiln_status_name(spirkiln_status status) {
   static constexpr const char* kNames[] = {
       "ok",        "invalid argument", "input or output", "corrupt data", "unsupported",
       "no Vulkan", "no variant",       "out of memory",   "Vulkan error", "not finite"};
-  const auto i = static_cast<std::size_t>(status);
+  const auto i = static_cast<std::size_t>(number(status));
   return i < std::size(kNames) ? kNames[i] : "unknown status";
 }
 

@@ -57,6 +57,16 @@ inline spirkiln_status fail(const char* message, const ErrorText& out) {
   return SPIRKILN_INVALID_ARGUMENT;
 }
 
+// The number of an enum that C gave. It may be none of its values, and to load such a one as the
+// enum has no meaning in C++.
+template <typename Enum>
+std::uint32_t number(const Enum& given) {
+  std::uint32_t value = 0;
+  static_assert(sizeof value == sizeof given);
+  std::memcpy(&value, &given, sizeof value);
+  return value;
+}
+
 // An argument that must be there.
 struct Needed {
   const char* name;

@@ -40,7 +40,7 @@ Error wrong(std::string text) { return Error{ErrorCode::kInvalidArgument, std::m
 compute::Extent extent(const uint32_t (&from)[3]) { return {from[0], from[1], from[2]}; }
 
 compute::ImageShape shape_of(const spirkiln_image_shape& s) {
-  return {s.dimensions, extent(s.size), static_cast<compute::ImageFormat>(s.format)};
+  return {s.dimensions, extent(s.size), static_cast<compute::ImageFormat>(number(s.format))};
 }
 
 Result<compute::Constant> constant_of(const spirkiln_constant& c, const char* function) {
@@ -48,7 +48,7 @@ Result<compute::Constant> constant_of(const spirkiln_constant& c, const char* fu
     return c.name != nullptr ? compute::Constant(std::string(c.name), value)
                              : compute::Constant(c.id, value);
   };
-  switch (c.type) {
+  switch (number(c.type)) {
     case SPIRKILN_INT:
       return with(c.value.i);
     case SPIRKILN_UINT:
@@ -59,7 +59,7 @@ Result<compute::Constant> constant_of(const spirkiln_constant& c, const char* fu
       return with(c.value.u != 0);
   }
   return wrong(std::string(function) + ": a constant of the type " +
-               std::to_string(static_cast<unsigned>(c.type)) + ", known are 0 to 3");
+               std::to_string(number(c.type)) + ", known are 0 to 3");
 }
 
 Result<compute::KernelOptions> kernel_options(const spirkiln_kernel_options* from,
@@ -198,8 +198,9 @@ spirkiln_status spirkiln_buffer_create(spirkiln_device* device, uint64_t bytes,
   if (refused("spirkiln_buffer_create", {given("buffer", buffer), open_handle("device", device)},
               text))
     return SPIRKILN_INVALID_ARGUMENT;
-  return give(compute::Buffer::create(device->device, bytes, static_cast<compute::Memory>(memory)),
-              buffer, text);
+  return give(
+      compute::Buffer::create(device->device, bytes, static_cast<compute::Memory>(number(memory))),
+      buffer, text);
 }
 
 void spirkiln_buffer_close(spirkiln_buffer* buffer) { close(buffer); }

@@ -24,6 +24,12 @@
 #include "support/pack_builder.hpp"
 #include "support/watchdog.hpp"
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SPIRKILN_ADDRESS_SANITIZER
+#endif
+#endif
+
 using namespace spirkiln;
 using namespace spirkiln::test;
 using Catch::Matchers::ContainsSubstring;
@@ -561,8 +567,10 @@ TEST_CASE("two hundred shapes, three times over, take no more memory than once")
     resident.push_back(process_memory().resident);
   }
   CHECK(device[2] == device[0]);
+#ifndef SPIRKILN_ADDRESS_SANITIZER  // which keeps what was freed, to know of its use
   // Room for an allocator's habits: what each of 200 shapes left behind would be far more.
   CHECK(resident[2] < resident[0] + (4u << 20));
+#endif
 }
 
 TEST_CASE("a huge picture is refused before anything of its size is allocated") {
