@@ -17,6 +17,7 @@ constexpr VkPipelineStageFlags kCopies = VK_PIPELINE_STAGE_TRANSFER_BIT;
 }  // namespace
 
 Sequence::State::~State() {
+  if (!device->may_destroy()) return;
   const DeviceFunctions& f = device->f;
   const VkDevice d = device->device;
   if (command_pool != VK_NULL_HANDLE) f.vkDestroyCommandPool(d, command_pool, nullptr);

@@ -31,6 +31,7 @@ MemoryUse memory_use(Home home) {
 }  // namespace
 
 Recording::~Recording() {
+  if (!device_->may_destroy()) return;
   const DeviceFunctions& f = device_->f;
   const VkDevice d = device_->device;
   if (queries_ != VK_NULL_HANDLE) f.vkDestroyQueryPool(d, queries_, nullptr);
@@ -185,16 +186,9 @@ Status Executor::record_descriptors(const Program& program, Recording* recording
 }
 
 Status Executor::record_commands(const Program& program, const std::vector<VkDescriptorSet>& sets,
-                                 std::uint32_t profile, double ms, Recording* recording) {
+                                 std::uint32_t profile, const std::vector<std::size_t>& begins,
+                                 Recording* recording) {
   const DeviceFunctions& f = device_->f;
-  std::vector<double> work;
-  for (const Step& step : program.steps) work.push_back(step_work(program, step));
-  recording->work_ = std::accumulate(work.begin(), work.end(), 0.0);
-  // A small run is nothing but its start, so it says little of a far larger one.
-  double per_ms = measured_ms_ > 0 ? measured_work_ / measured_ms_ : kSlowWorkPerMs;
-  if (recording->work_ > 4 * measured_work_) per_ms = std::max(per_ms, kSlowWorkPerMs);
-  if (ms > 0) per_ms = recording->work_ / ms;
-  const auto begins = submission_begins(work, device_->submission_ms * per_ms);
   recording->buffers_.resize(begins.size());
   VkCommandPoolCreateInfo pool{};
   pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
@@ -310,6 +304,31 @@ bool Executor::cut_badly(const Recording& recording, double ms) const {
 
 Result<std::unique_ptr<Recording>> Executor::record(const Table& table, const Program& program,
                                                     std::uint32_t profile, double ms) {
+  std::vector<double> work;
+  for (const Step& step : program.steps) work.push_back(step_work(program, step));
+  const double sum = std::accumulate(work.begin(), work.end(), 0.0);
+  // A small run is nothing but its start, so it says little of a far larger one.
+  double per_ms = measured_ms_ > 0 ? measured_work_ / measured_ms_ : kSlowWorkPerMs;
+  if (sum > 4 * measured_work_) per_ms = std::max(per_ms, kSlowWorkPerMs);
+  if (ms > 0) per_ms = sum / ms;
+  const auto begins = submission_begins(work, device_->submission_ms * per_ms);
+  auto recording = record_cut(table, program, profile, begins);
+  if (!recording) return recording;
+  (*recording)->work_ = sum;
+  (*recording)->cut_by_time_ = ms > 0;
+  return recording;
+}
+
+Result<std::unique_ptr<Recording>> Executor::record_watched(const Table& table,
+                                                            const Program& program) {
+  std::vector<std::size_t> begins(program.steps.size());
+  std::iota(begins.begin(), begins.end(), std::size_t{0});
+  return record_cut(table, program, 0, begins);
+}
+
+Result<std::unique_ptr<Recording>> Executor::record_cut(const Table& table, const Program& program,
+                                                        std::uint32_t profile,
+                                                        const std::vector<std::size_t>& begins) {
   if (program.steps.empty()) {
     return Error{ErrorCode::kInvalidArgument, "a program without steps"};
   }
@@ -330,10 +349,9 @@ Result<std::unique_ptr<Recording>> Executor::record(const Table& table, const Pr
   if (auto s = record_descriptors(program, recording.get(), &sets); !s) {
     return std::move(s).error();
   }
-  if (auto s = record_commands(program, sets, profile, ms, recording.get()); !s) {
+  if (auto s = record_commands(program, sets, profile, begins, recording.get()); !s) {
     return std::move(s).error();
   }
-  recording->cut_by_time_ = ms > 0;
   recording->generation_ = generation_;
   return recording;
 }
@@ -355,6 +373,25 @@ Result<double> Executor::run(Recording& recording) {
     measured_ms_ = ms;
   }
   return ms;
+}
+
+Result<std::optional<std::size_t>> Executor::run_watched(const Recording& recording) {
+  if (stale(recording)) {
+    return Error{ErrorCode::kInvalidArgument, "the recording refers to memory that is gone"};
+  }
+  if (auto s = block(Home::kUpload).flush(); !s) return std::move(s).error();
+  std::vector<Fence> fences;
+  std::vector<VkFence> handles;
+  for (std::size_t i = 0; i < recording.submissions(); ++i) {
+    auto fence = Fence::create(device_);
+    if (!fence) return std::move(fence).error();
+    handles.push_back(fence->handle());
+    fences.push_back(*std::move(fence));
+  }
+  auto unended = submit_and_watch(*device_, handles, recording.buffers_);
+  if (!unended || *unended) return unended;
+  if (auto s = block(Home::kDownload).invalidate(); !s) return std::move(s).error();
+  return unended;
 }
 
 Status Executor::read_times(Recording* recording, double* ms) const {

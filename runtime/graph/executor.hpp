@@ -8,6 +8,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "graph/image.hpp"
@@ -83,11 +84,15 @@ class Executor {
   // program is cut.
   Result<std::unique_ptr<Recording>> record(const Table& table, const Program& program,
                                             std::uint32_t profile = 0, double ms = 0);
+  // The same with a submission for each step, for run_watched.
+  Result<std::unique_ptr<Recording>> record_watched(const Table& table, const Program& program);
   bool stale(const Recording& recording) const { return recording.generation_ != generation_; }
   // Whether a recording whose run took `ms` should be cut otherwise.
   bool cut_badly(const Recording& recording, double ms) const;
   // Submits and waits; gives milliseconds on the device (wall time where it has no timestamps).
   Result<double> run(Recording& recording);
+  // Of kernels that may never end: gives the step that did not (loader/submit.hpp), or nullopt.
+  Result<std::optional<std::size_t>> run_watched(const Recording& recording);
 
   // Memory held now.
   std::uint64_t bytes() const;
@@ -106,7 +111,12 @@ class Executor {
   void record_loads(const Program& program, const Recording& recording) const;
   void record_copies(const Program& program, const Recording& recording) const;
   Status record_commands(const Program& program, const std::vector<VkDescriptorSet>& sets,
-                         std::uint32_t profile, double ms, Recording* recording);
+                         std::uint32_t profile, const std::vector<std::size_t>& begins,
+                         Recording* recording);
+  // With the steps with which submissions begin.
+  Result<std::unique_ptr<Recording>> record_cut(const Table& table, const Program& program,
+                                                std::uint32_t profile,
+                                                const std::vector<std::size_t>& begins);
   // Ends the command buffer that is being recorded and begins the next, where there is one.
   Status next_buffer(std::size_t index, Recording* recording) const;
   Status read_times(Recording* recording, double* ms) const;

@@ -87,7 +87,7 @@ Status ImageMemory::allocate(const std::shared_ptr<Device::State>& device, std::
 
 void ImageMemory::reset() {
   if (device_ == nullptr) return;
-  device_->f.vkFreeMemory(device_->device, memory_, nullptr);
+  if (device_->may_destroy()) device_->f.vkFreeMemory(device_->device, memory_, nullptr);
   device_.reset();
   memory_ = VK_NULL_HANDLE;
   bytes_ = 0;
@@ -121,6 +121,7 @@ Result<std::unique_ptr<Image>> Image::create(const std::shared_ptr<Device::State
 }
 
 Image::~Image() {
+  if (!device_->may_destroy()) return;
   const DeviceFunctions& f = device_->f;
   if (view_ != VK_NULL_HANDLE) f.vkDestroyImageView(device_->device, view_, nullptr);
   if (image_ != VK_NULL_HANDLE) f.vkDestroyImage(device_->device, image_, nullptr);

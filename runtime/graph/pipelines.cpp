@@ -32,7 +32,8 @@ std::string pipeline_key(const table::BlobEntry& blob, const PipelineRequest& re
 }  // namespace
 
 Pipeline::~Pipeline() {
-  if (handle != VK_NULL_HANDLE) device.f.vkDestroyPipeline(device.device, handle, nullptr);
+  if (handle == VK_NULL_HANDLE || !device.may_destroy()) return;
+  device.f.vkDestroyPipeline(device.device, handle, nullptr);
 }
 
 std::unique_ptr<PipelineStore> PipelineStore::create(Device::State& device) {
@@ -44,6 +45,7 @@ std::unique_ptr<PipelineStore> PipelineStore::create(Device::State& device) {
 PipelineStore::~PipelineStore() {
   save();
   pipelines_.clear();
+  if (!device_.may_destroy()) return;
   const DeviceFunctions& f = device_.f;
   for (const auto& [key, layout] : layouts_) destroy(layout);
   if (sampler_ != VK_NULL_HANDLE) f.vkDestroySampler(device_.device, sampler_, nullptr);

@@ -28,6 +28,24 @@ Result<std::vector<DeviceInfo>> all_infos(const MessageCallback& message) {
   return infos;
 }
 
+// Of this process. What they hold outlives everything, as what still runs on them may.
+struct Abandoned {
+  std::mutex mutex;
+  std::set<std::string> devices;
+  std::vector<std::shared_ptr<Instance>> instances;
+};
+Abandoned& abandoned_devices() {
+  static auto* all = new Abandoned();
+  return *all;
+}
+
+std::string hardware(const DeviceCaps& caps, const DeviceInfo& info) {
+  std::string text =
+      info.name + "/" + std::to_string(caps.vendor_id) + "/" + std::to_string(caps.device_id) + "/";
+  for (const std::uint8_t byte : caps.device_uuid) text += std::to_string(byte) + ".";
+  return text;
+}
+
 // None where there is no table.
 std::span<const Table> tables_of(const Result<Table>& table) {
   return table ? std::span(&*table, 1) : std::span<const Table>();
@@ -179,6 +197,11 @@ Result<Device> Device::open(const DeviceOptions& options) {
   return guarded([&] { return State::open(options); });
 }
 
+void forget_abandoned_devices() {
+  const std::lock_guard lock(abandoned_devices().mutex);
+  abandoned_devices().devices.clear();
+}
+
 Result<Device> open_device(const DeviceOptions& options, const Result<Table>& table) {
   return open_device(options, tables_of(table));
 }
@@ -208,6 +231,16 @@ Device Device::State::wrap(std::shared_ptr<State> state) {
 }
 
 Status Device::State::load(std::uint32_t queue_index) {
+  {
+    // What is new would wait behind what is old, and be blamed for it.
+    const std::lock_guard lock(abandoned_devices().mutex);
+    if (abandoned_devices().devices.contains(hardware(caps, info))) {
+      return Error{ErrorCode::kVulkan, info.name +
+                                           " is still at work that did not end in time, of a "
+                                           "device that this process had before. Start the "
+                                           "program again to go on with it"};
+    }
+  }
   const InstanceFunctions& fi = instance->functions();
   std::string missing;
 #define SPIRKILN_LOAD(fn)                                                 \
@@ -226,6 +259,12 @@ Device::State::State() = default;
 
 Device::State::~State() {
   if (device == VK_NULL_HANDLE) return;
+  if (!may_destroy()) {
+    pipelines.reset();
+    const std::lock_guard lock(abandoned_devices().mutex);
+    abandoned_devices().instances.push_back(std::move(instance));
+    return;
+  }
   // Whoever used a caller's device has waited for what it submitted.
   if (f.vkDeviceWaitIdle != nullptr && !is_foreign) f.vkDeviceWaitIdle(device);
   pipelines.reset();
@@ -241,7 +280,21 @@ Error Device::State::error(const std::string& what, VkResult code) {
   return vk_error(what, code);
 }
 
+void Device::State::abandon() {
+  {
+    const std::lock_guard lock(abandoned_devices().mutex);
+    abandoned_devices().devices.insert(hardware(caps, info));
+  }
+  abandoned.store(true);
+  lost.store(true);
+}
+
 Error Device::State::lost_error() const {
+  if (!may_destroy()) {
+    return Error{ErrorCode::kVulkan, info.name +
+                                         " did not end the work of an earlier call, and may still "
+                                         "be at it. Start the program again to go on with it"};
+  }
   return Error{ErrorCode::kVulkan, info.name +
                                        " was lost in an earlier call (VK_ERROR_DEVICE_LOST). Open "
                                        "the device again to go on"};

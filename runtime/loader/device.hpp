@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "loader/caps.hpp"
@@ -40,6 +41,12 @@ struct Device::State {
   bool is_foreign = false;
   std::function<void()> lock_queue, unlock_queue;
   std::atomic<bool> lost{false};
+  // Lost, and what was submitted may still run: nothing that it may use is destroyed any more, the
+  // device itself included, and no device of this process is opened on the same hardware.
+  std::atomic<bool> abandoned{false};
+  // Submissions that somebody waits for, by their order; both guarded by queue_mutex.
+  std::set<std::uint64_t> in_flight;
+  std::uint64_t submissions = 0;
   // What one submission may take, so that no watchdog ends it (graph/work.hpp); 0: anything.
   double submission_ms = 0;
   std::unique_ptr<PipelineStore> pipelines;
@@ -62,6 +69,9 @@ struct Device::State {
   Error error(const std::string& what, VkResult code);
   // What every call gives behind that.
   Error lost_error() const;
+  // Behind a wait that says nothing of the work.
+  void abandon();
+  bool may_destroy() const { return !abandoned.load(std::memory_order_relaxed); }
 };
 
 // Held around every use of the queue.
@@ -80,6 +90,9 @@ class QueueLock {
   Device::State& device_;
   std::lock_guard<std::mutex> lock_;
 };
+
+// Forgets what was abandoned in this process: tests live several lives in one.
+void forget_abandoned_devices();
 
 // Device::open for the kernels of another table than the built-in one: only the features that its
 // blobs ask for are enabled (all that selection knows, where `table` is an error).

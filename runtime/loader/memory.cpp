@@ -101,8 +101,13 @@ Result<Buffer> Buffer::create(const std::shared_ptr<Device::State>& device, std:
 void Buffer::reset() {
   if (device_ == nullptr) return;
   // Freeing memory unmaps it.
-  if (buffer_ != VK_NULL_HANDLE) device_->f.vkDestroyBuffer(device_->device, buffer_, nullptr);
-  if (memory_ != VK_NULL_HANDLE) device_->f.vkFreeMemory(device_->device, memory_, nullptr);
+  const bool may_destroy = device_->may_destroy();
+  if (may_destroy && buffer_ != VK_NULL_HANDLE) {
+    device_->f.vkDestroyBuffer(device_->device, buffer_, nullptr);
+  }
+  if (may_destroy && memory_ != VK_NULL_HANDLE) {
+    device_->f.vkFreeMemory(device_->device, memory_, nullptr);
+  }
   device_.reset();
   buffer_ = VK_NULL_HANDLE;
   memory_ = VK_NULL_HANDLE;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "loader/device.hpp"
@@ -30,10 +31,22 @@ class Fence {
   VkFence fence_ = VK_NULL_HANDLE;
 };
 
-// Submits the command buffers in their order, each by itself, and waits for the last. Behind an
-// error nothing of them runs any more, or the device is marked as lost.
+// Submits the command buffers in their order, each by itself, and waits for the last, however long
+// that takes: what was proved may well take minutes on a software device, and nobody but the user
+// knows how long is too long. Behind an error nothing of them runs any more, or the device is
+// marked as lost.
 Status submit_and_wait(Device::State& device, VkFence fence,
                        std::span<const VkCommandBuffer> commands);
+
+// How long one command buffer that is watched may take, in seconds.
+std::uint32_t watched_seconds(const Device::State& device);
+
+// The same with a fence for each, for work that may never end: a kernel that is run for the first
+// time. Gives the index of the one that did not end within watched_seconds(); the device is
+// abandoned then, since nothing that runs can be stopped. Nullopt: all have ended.
+Result<std::optional<std::size_t>> submit_and_watch(Device::State& device,
+                                                    std::span<const VkFence> fences,
+                                                    std::span<const VkCommandBuffer> commands);
 
 // A command buffer that is recorded, run once and gone.
 Status run_once(const std::shared_ptr<Device::State>& device,

@@ -13,10 +13,22 @@ namespace spirkiln {
 namespace {
 
 StoredVerdict stored(const VerdictKey& key, const Finding& f) {
-  return {key, f.verdict, f.wrong, f.values, f.at, f.expected, f.got};
+  return {key,  f.unended.empty() ? f.verdict : kUnended, f.wrong, f.values, f.at, f.expected,
+          f.got};
 }
 
-Finding finding_of(const StoredVerdict& v) {
+// " (remove FILES to try it again)".
+std::string to_try_again(const std::string& files) {
+  return files.empty() ? "" : " (remove " + files + " to try it again)";
+}
+
+Finding finding_of(const StoredVerdict& v, const std::string& path) {
+  if (v.verdict == kUnended) {
+    Finding f;
+    f.verdict = Verdict::kWrong;
+    f.unended = "did not end in time at an earlier start" + to_try_again(path);
+    return f;
+  }
   return {v.verdict, v.wrong, v.values, v.at, v.expected, v.got, {}, {}};
 }
 
@@ -59,7 +71,7 @@ void Proofs::load_verdicts(const Device::State& device) {
   if (path_.empty()) return;
   bool damaged = false;
   for (const StoredVerdict& v : read_verdicts(path_, &damaged)) {
-    known_[v.key] = finding_of(v);
+    known_[v.key] = finding_of(v, path_);
     from_disk_.insert(v.key);
   }
   left_ = left_tries(path_, [this](const VerdictKey& key) { return known_.contains(key); });
@@ -80,20 +92,32 @@ Status Proofs::run(const std::shared_ptr<Device::State>& device, const Table& ta
   const auto begin = std::chrono::steady_clock::now();
   Try attempt(path_, keys);
   auto found = prove(device, table, answers_, tasks);
-  // A device that was lost is one that is lost at the next start, too.
+  // A device that was lost is one that is lost at the next start, too; where a finding says who did
+  // not end, nobody else is to blame.
   if (found || !device->lost.load(std::memory_order_relaxed)) attempt.ended();
   if (!found) return std::move(found).error();
   std::vector<StoredVerdict> fresh;
+  std::string unended;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const Finding& f = (*found)[i];
     known_[keys[i]] = f;
+    if (!f.unended.empty()) {
+      unended = "kernel " + std::string(table.string(table.variants()[tasks[i].variant].name)) +
+                " " + f.unended + " on " + device->info.name + " (" + device->caps.driver +
+                "), in its proof. This process does not use the device again";
+      if (!path_.empty()) {
+        unended += "; later starts do without the kernel" + to_try_again(path_);
+      }
+    }
     // What a driver refused may be another matter tomorrow, what it computed is not.
-    if (f.verdict != Verdict::kUnproven && f.failure.empty()) fresh.push_back(stored(keys[i], f));
+    const bool keeps = f.failure.empty() || !f.unended.empty();
+    if (f.verdict != Verdict::kUnproven && keeps) fresh.push_back(stored(keys[i], f));
   }
   stats_.proved += static_cast<std::uint32_t>(tasks.size());
   stats_.ms +=
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   save(*device, fresh);
+  if (!unended.empty()) return Error{ErrorCode::kVulkan, unended};
   return Ok{};
 }
 
@@ -147,7 +171,9 @@ Result<std::vector<Proofs::Judgement>> Proofs::judge_tasks(
     if (const auto left = left_.find(key); left != left_.end()) {
       if (left->second.count >= kMaxTries) {
         known_[key].verdict = Verdict::kWrong;
-        known_[key].unended = left->second.last;
+        known_[key].unended = "did not end " + std::to_string(left->second.count) +
+                              " times, the last of them that of " + left->second.last +
+                              to_try_again(try_files(path_));
       } else {
         alone.push_back(std::move(task));
         alone_keys.push_back(key);
@@ -158,7 +184,10 @@ Result<std::vector<Proofs::Judgement>> Proofs::judge_tasks(
     task_keys.push_back(key);
   }
   Status ran = Ok{};
-  if (!tasks.empty()) ran = run(device, table, tasks, task_keys);
+  if (tasks.size() + alone.size() > 0 && device->lost.load(std::memory_order_relaxed)) {
+    ran = device->lost_error();
+  }
+  if (ran && !tasks.empty()) ran = run(device, table, tasks, task_keys);
   for (std::size_t i = 0; ran && i < alone.size(); ++i) {
     ran = run(device, table, {&alone[i], 1}, {&alone_keys[i], 1});
   }
@@ -189,9 +218,7 @@ Proofs::Stats Proofs::stats() const {
 std::string wrong_text(const Device::State& device, std::string_view variant, const Finding& f) {
   if (!f.unended.empty()) {
     return "kernel " + std::string(variant) + " is not run on " + device.info.name + " (" +
-           device.caps.driver + "): its proof did not end " + std::to_string(kMaxTries) +
-           " times, the last of them that of " + f.unended + " (remove " +
-           try_files(verdict_path(device.cache_folder, device.caps)) + " to try it again)";
+           device.caps.driver + "): its proof " + f.unended;
   }
   std::string text = "kernel " + std::string(variant) + " gives wrong results on " +
                      device.info.name + " (" + device.caps.driver + "): ";

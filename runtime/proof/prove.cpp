@@ -78,10 +78,16 @@ class Batch {
       const auto out = mapped.subspan(program->buffers[r.out].offset);
       std::copy(r.begins_with.begin(), r.begins_with.end(), out.begin());
     }
-    auto recording = e.record(table_, *program);
+    auto recording = e.record_watched(table_, *program);
     if (!recording) return std::move(recording).error();
-    auto ms = e.run(**recording);
-    if (!ms) return std::move(ms).error();
+    const auto unended = e.run_watched(**recording);
+    if (!unended) return unended.error();
+    if (*unended) {
+      Finding& f = *runs_[**unended].finding;
+      f.verdict = Verdict::kWrong;
+      f.unended = "did not end within " + std::to_string(watched_seconds(*device_)) + " s";
+      return Ok{};
+    }
     for (const Run& r : runs_) read(r, *program, mapped);
     return Ok{};
   }
@@ -92,7 +98,7 @@ class Batch {
     Finding* finding;
     std::uint32_t out, guard;  // buffers of the program
     std::vector<std::byte> begins_with;
-  };
+  };  // each a step of the program
 
   std::uint32_t add_fixed(const std::vector<std::byte>& bytes) {
     const std::uint64_t offset = round_up(fixed_.size(), device_->caps.storage_alignment);
@@ -254,6 +260,7 @@ Result<std::vector<Finding>> prove(const std::shared_ptr<Device::State>& device,
       places.push_back(&findings[i]);
     }
     Status together = prove_form(device, table, all, form, own, places);
+    if (together && !device->may_destroy()) return findings;
     if (together) continue;
     // Want of memory and a lost device are nobody's fault; all else may be that of one variant.
     if (together.error().code != ErrorCode::kVulkan || device->lost) {
@@ -262,6 +269,7 @@ Result<std::vector<Finding>> prove(const std::shared_ptr<Device::State>& device,
     for (std::size_t i = 0; i < own.size(); ++i) {
       const Status alone =
           prove_form(device, table, all, form, std::span(&own[i], 1), std::span(&places[i], 1));
+      if (alone && !device->may_destroy()) return findings;
       if (alone) continue;
       if (alone.error().code != ErrorCode::kVulkan || device->lost) return alone.error();
       places[i]->verdict = Verdict::kWrong;

@@ -27,7 +27,7 @@ struct Finding {
   std::uint32_t at = 0;
   float expected = 0, got = 0;
   std::string failure;  // why there are no values: what the driver said
-  std::string unended;  // why it was not run: what became of those who did
+  std::string unended;  // "did not end ...", now or at an earlier start
 };
 
 // A variant of the table, and those of the answers that are for it.
@@ -44,9 +44,9 @@ std::vector<std::uint32_t> answers_for(const Table& table, std::uint32_t variant
 // are for one size of subgroups or one shape of matrices, it is the device's.
 std::vector<std::uint32_t> variants_for(const Table& table, const DeviceCaps& caps);
 
-// One finding a task, in order. All tasks of one form go to the device in one submission, their
-// pipelines made on all cores. Errors: as Executor's; what one variant alone fails at is its
-// finding.
+// One finding a task, in order. All tasks of one form go to the device together, their pipelines
+// made on all cores. Errors: as Executor's; what one variant alone fails at is its finding. So is
+// that it does not end: then the device is abandoned, and of the others nothing is known.
 Result<std::vector<Finding>> prove(const std::shared_ptr<Device::State>& device, const Table& table,
                                    const DecodedAnswers& all, std::span<const ProofTask> tasks);
 

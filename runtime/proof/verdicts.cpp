@@ -59,7 +59,7 @@ std::vector<StoredVerdict> read_verdicts(const std::string& path, bool* damaged)
   verdicts.resize(payload.size() / sizeof(StoredVerdict));
   if (!payload.empty()) std::memcpy(verdicts.data(), payload.data(), payload.size());
   for (const StoredVerdict& v : verdicts) {
-    if (v.verdict > Verdict::kWrong) return {};
+    if (v.verdict > Verdict::kWrong && v.verdict != kUnended) return {};
   }
   *damaged = false;
   return verdicts;

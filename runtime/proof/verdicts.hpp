@@ -24,6 +24,9 @@ struct VerdictKey {
   auto operator<=>(const VerdictKey&) const = default;
 };
 
+// As in memory, and that the proof did not end, which is kWrong there.
+inline constexpr Verdict kUnended{4};
+
 struct StoredVerdict {
   VerdictKey key;
   Verdict verdict = Verdict::kUnproven;

@@ -179,7 +179,7 @@ class Selector {
 
   std::optional<std::string> failed(const VariantEntry& v) const {
     if (!rules_.failed.contains(table_.blobs()[v.blob].hash)) return std::nullopt;
-    return "gave a wrong known answer on this device and driver";
+    return "gave a wrong known answer, or none, on this device and driver";
   }
 
   const Table& table_;

@@ -27,6 +27,7 @@ struct State {
   std::string fail_name, hidden;
   std::uint32_t fail_nth = 0;
   VulkanFaults::Doctor doctor;
+  VulkanFaults::ImageAnswer images;
   VkResult fail_code = VK_SUCCESS;
   bool failed = false;
   bool card = false;
@@ -34,6 +35,9 @@ struct State {
   std::vector<std::string> complaints;
   std::map<std::uint64_t, std::uint64_t> device_of_queue;
   std::set<std::uint64_t> lost;  // devices
+  std::uint32_t hang_nth = 0;    // 0: none
+  std::set<std::uint64_t> hung;  // devices with work that does not end
+  std::set<std::uint64_t> hung_fences;
   std::set<std::uint64_t> busy;  // devices with work that nobody has waited for
 };
 
@@ -144,7 +148,7 @@ void track_work(std::string_view name, std::uint64_t first_argument) {
     s.busy.insert(device);
   } else if (name == "vkWaitForFences" || name == "vkGetFenceStatus" ||
              name == "vkDeviceWaitIdle") {
-    s.busy.erase(device);
+    if (!s.hung.contains(device)) s.busy.erase(device);
   } else if (name == "vkResetFences" && s.busy.contains(device)) {
     complain("a fence is reset while in use");
   }
@@ -263,6 +267,52 @@ void VKAPI_CALL get_queue(VkDevice device, std::uint32_t family, std::uint32_t i
   state().device_of_queue[number(*out)] = number(device);
 }
 
+VkResult VKAPI_CALL queue_submit(VkQueue queue, std::uint32_t count, const VkSubmitInfo* infos,
+                                 VkFence fence) {
+  const VkResult r = Call<"vkQueueSubmit", PFN_vkQueueSubmit>::run(queue, count, infos, fence);
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  const std::uint64_t device = device_of(number(queue));
+  if (r == VK_SUCCESS && s.hang_nth != 0 && s.counts["vkQueueSubmit"] == s.hang_nth) {
+    s.hung.insert(device);
+  }
+  if (r == VK_SUCCESS && s.hung.contains(device)) s.hung_fences.insert(number(fence));
+  return r;
+}
+
+// True, and the call is counted, where the work behind one of the fences does not end.
+bool hangs(const char* name, const VkFence* fences, std::uint32_t count) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  const bool any = std::any_of(fences, fences + count,
+                               [&](VkFence f) { return s.hung_fences.contains(number(f)); });
+  if (any) s.calls.push_back({name, ++s.counts[name]});
+  return any;
+}
+
+VkResult VKAPI_CALL wait_for_fences(VkDevice device, std::uint32_t count, const VkFence* fences,
+                                    VkBool32 all, std::uint64_t ns) {
+  if (hangs("vkWaitForFences", fences, count)) {
+    const std::lock_guard lock(state().mutex);
+    if (ns == UINT64_MAX) complain("a wait without a limit for work that does not end");
+    return VK_TIMEOUT;
+  }
+  return Call<"vkWaitForFences", PFN_vkWaitForFences>::run(device, count, fences, all, ns);
+}
+
+VkResult VKAPI_CALL fence_status(VkDevice device, VkFence fence) {
+  if (hangs("vkGetFenceStatus", &fence, 1)) return VK_NOT_READY;
+  return Call<"vkGetFenceStatus", PFN_vkGetFenceStatus>::run(device, fence);
+}
+
+VkResult VKAPI_CALL wait_idle(VkDevice device) {
+  {
+    const std::lock_guard lock(state().mutex);
+    if (state().hung.contains(number(device))) complain("vkDeviceWaitIdle of work that never ends");
+  }
+  return Call<"vkDeviceWaitIdle", PFN_vkDeviceWaitIdle>::run(device);
+}
+
 // ---- A card: types 0 (device) and 1 (host, cached, not coherent) are both the driver's type 0 --
 
 void VKAPI_CALL properties(VkPhysicalDevice device, VkPhysicalDeviceProperties* out) {
@@ -282,6 +332,20 @@ void VKAPI_CALL memory_properties(VkPhysicalDevice device, VkPhysicalDeviceMemor
   out->memoryTypes[0] = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0};
   out->memoryTypes[1] = {VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
                          1};
+}
+
+VkResult VKAPI_CALL image_format(VkPhysicalDevice device, VkFormat format, VkImageType type,
+                                 VkImageTiling tiling, VkImageUsageFlags usage,
+                                 VkImageCreateFlags flags, VkImageFormatProperties* out) {
+  constexpr Name kName("vkGetPhysicalDeviceImageFormatProperties");
+  const VkResult r = Call<kName, PFN_vkGetPhysicalDeviceImageFormatProperties>::run(
+      device, format, type, tiling, usage, flags, out);
+  VulkanFaults::ImageAnswer answer;
+  {
+    const std::lock_guard lock(state().mutex);
+    answer = state().images;
+  }
+  return r == VK_SUCCESS && answer ? answer(format, type, usage, out) : r;
 }
 
 void VKAPI_CALL buffer_requirements(VkDevice device, VkBuffer buffer, VkMemoryRequirements* out) {
@@ -314,8 +378,13 @@ PFN_vkVoidFunction wrapped(std::string_view name) {
   SPIRKILN_AS(vkAllocateCommandBuffers, allocate_commands)
   SPIRKILN_AS(vkMapMemory, map_memory)
   SPIRKILN_AS(vkGetDeviceQueue, get_queue)
+  SPIRKILN_AS(vkQueueSubmit, queue_submit)
+  SPIRKILN_AS(vkGetFenceStatus, fence_status)
+  SPIRKILN_AS(vkWaitForFences, wait_for_fences)
+  SPIRKILN_AS(vkDeviceWaitIdle, wait_idle)
   SPIRKILN_AS(vkGetPhysicalDeviceProperties, properties)
   SPIRKILN_AS(vkGetPhysicalDeviceMemoryProperties, memory_properties)
+  SPIRKILN_AS(vkGetPhysicalDeviceImageFormatProperties, image_format)
   SPIRKILN_AS(vkGetBufferMemoryRequirements, buffer_requirements)
   SPIRKILN_AS(vkGetImageMemoryRequirements, image_requirements)
   SPIRKILN_AS(vkAllocateMemory, allocate_memory)
@@ -333,13 +402,9 @@ PFN_vkVoidFunction wrapped(std::string_view name) {
   SPIRKILN_PLAIN(vkEnumerateDeviceExtensionProperties)
   SPIRKILN_PLAIN(vkCreateDevice)
   SPIRKILN_PLAIN(vkDestroyDevice)
-  SPIRKILN_PLAIN(vkDeviceWaitIdle)
-  SPIRKILN_PLAIN(vkQueueSubmit)
   SPIRKILN_PLAIN(vkCreateFence)
   SPIRKILN_PLAIN(vkDestroyFence)
   SPIRKILN_PLAIN(vkResetFences)
-  SPIRKILN_PLAIN(vkGetFenceStatus)
-  SPIRKILN_PLAIN(vkWaitForFences)
   SPIRKILN_PLAIN(vkCreateBuffer)
   SPIRKILN_PLAIN(vkDestroyBuffer)
   SPIRKILN_PLAIN(vkFreeMemory)
@@ -402,6 +467,7 @@ std::vector<VkResult> codes_of(const std::string& name) {
   also({"vkCreateDevice", "vkQueueSubmit", "vkDeviceWaitIdle", "vkGetFenceStatus",
         "vkWaitForFences", "vkGetQueryPoolResults"},
        VK_ERROR_DEVICE_LOST);
+  also({"vkGetPhysicalDeviceImageFormatProperties"}, VK_ERROR_FORMAT_NOT_SUPPORTED);
   also({"vkMapMemory"}, VK_ERROR_MEMORY_MAP_FAILED);
   also({"vkCreateShaderModule", "vkCreateComputePipelines"}, VK_ERROR_INVALID_SHADER_NV);
   also({"vkCreateDescriptorPool"}, VK_ERROR_FRAGMENTATION_EXT);
@@ -420,6 +486,10 @@ class Faults final : public VulkanFaults {
     s.complaints.clear();
     s.fail_name.clear();
     s.hidden.clear();
+    s.hang_nth = 0;
+    for (const std::uint64_t device : s.hung) s.busy.erase(device);
+    s.hung.clear();
+    s.hung_fences.clear();
     s.failed = false;
   }
   void pose_as_card(bool card) override { state().card = card; }
@@ -430,9 +500,17 @@ class Faults final : public VulkanFaults {
     s.fail_nth = nth;
     s.fail_code = code;
   }
+  void hang(std::uint32_t nth) override {
+    const std::lock_guard lock(state().mutex);
+    state().hang_nth = nth;
+  }
   void doctor(Doctor doctor) override {
     const std::lock_guard lock(state().mutex);
     state().doctor = std::move(doctor);
+  }
+  void images(ImageAnswer answer) override {
+    const std::lock_guard lock(state().mutex);
+    state().images = std::move(answer);
   }
   void hide(const std::string& name) override { state().hidden = name; }
   bool failed() const override { return state().failed; }

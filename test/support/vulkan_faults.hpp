@@ -35,10 +35,19 @@ class VulkanFaults {
   virtual void pose_as_card(bool card) = 0;
   // The nth call (from 1) of `name` since reset() gives `code`.
   virtual void fail(const std::string& name, std::uint32_t nth, VkResult code) = 0;
+  // The nth vkQueueSubmit since reset() never ends for whoever asks, nor does anything behind it on
+  // its device, until the next reset(): waits time out at once. To wait without a limit, or to
+  // destroy what the work may use, is a complaint.
+  virtual void hang(std::uint32_t nth) = 0;
   // What the driver compiles in place of a module's words; an empty result leaves them. Null: all
   // modules as they are. Called from any thread.
   using Doctor = std::function<std::vector<std::uint32_t>(std::span<const std::uint32_t>)>;
   virtual void doctor(Doctor doctor) = 0;
+  // What the driver says of images of this type with a format: the answer to change, and the code.
+  // Null: as it is.
+  using ImageAnswer =
+      std::function<VkResult(VkFormat, VkImageType, VkImageUsageFlags, VkImageFormatProperties*)>;
+  virtual void images(ImageAnswer answer) = 0;
   // Functions of this name are not found; "" for none.
   virtual void hide(const std::string& name) = 0;
 

@@ -4,7 +4,9 @@
 //
 // What the caller gives stays the caller's: nothing of it is destroyed here, and all of it must
 // live until everything that was made of the device here is gone (Device, Graph, Kernel, Buffer,
-// Image, Sequence), which must happen before the VkDevice is destroyed.
+// Image, Sequence), which must happen before the VkDevice is destroyed. Where a kernel's proof did
+// not end (an error says so), objects that were made here stay on the VkDevice, since work that may
+// still run uses them: it cannot be destroyed any more.
 #pragma once
 
 #include <vulkan/vulkan_core.h>
