@@ -32,16 +32,55 @@ std::string text_of(const ImageShape& s) {
          std::to_string(s.size.z) + " texels, " + name_of(s.format);
 }
 
-Status check_size(const spirkiln::Device::State& device, const ImageShape& s) {
-  const VkPhysicalDeviceLimits limits = limits_of(device);
-  const std::array<std::uint32_t, 3> most = {limits.maxImageDimension1D, limits.maxImageDimension2D,
-                                             limits.maxImageDimension3D};
-  const std::uint32_t size = std::max({s.size.x, s.size.y, s.size.z});
-  if (size <= most[s.dimensions - 1]) return Ok{};
-  return Error{ErrorCode::kUnsupported, "an image" + text_of(s) + ": " + device.info.name +
-                                            " allows " + std::to_string(most[s.dimensions - 1]) +
-                                            " along an axis of " + std::to_string(s.dimensions) +
-                                            " dimensions"};
+// The usages of an image, in words.
+std::string words_of(VkImageUsageFlags usage) {
+  std::string words = "copied";
+  if ((usage & VK_IMAGE_USAGE_SAMPLED_BIT) != 0) words += ", sampled";
+  if ((usage & VK_IMAGE_USAGE_STORAGE_BIT) != 0) words += ", stored";
+  return words;
+}
+
+// Whether the device has such images at all, and of this size: Vulkan promises few formats for
+// images that are stored, and none of one or three dimensions. One level, one layer and one sample
+// are there wherever the format is.
+Status check_limits(const spirkiln::Device::State& device, const ImageShape& s,
+                    const VkImageCreateInfo& info) {
+  const InstanceFunctions& fi = device.instance->functions();
+  VkImageFormatProperties most{};
+  const auto ask = [&](VkImageUsageFlags usage) {
+    return fi.vkGetPhysicalDeviceImageFormatProperties(device.physical, info.format, info.imageType,
+                                                       info.tiling, usage, info.flags, &most);
+  };
+  const std::string image = "an image" + text_of(s) + ": " + device.info.name + " ";
+  const VkResult r = ask(info.usage);
+  if (r == VK_ERROR_FORMAT_NOT_SUPPORTED) {
+    constexpr VkImageUsageFlags kCopied =
+        VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    std::string given;
+    for (const VkImageUsageFlags usage : {VK_IMAGE_USAGE_SAMPLED_BIT, VK_IMAGE_USAGE_STORAGE_BIT}) {
+      if ((info.usage & usage) == 0 || ask(kCopied | usage) != VK_SUCCESS) continue;
+      given += (given.empty() ? "" : ", or ") + words_of(kCopied | usage);
+    }
+    return Error{
+        ErrorCode::kUnsupported,
+        image + "has no " + name_of(s.format) + " of " + std::to_string(s.dimensions) +
+            " dimensions that is " + words_of(info.usage) + "; it has " +
+            (given.empty() ? "none at all. Take another format or a buffer"
+                           : "one that is " + given + ". Take another format or a buffer")};
+  }
+  if (r != VK_SUCCESS) return vk_error("vkGetPhysicalDeviceImageFormatProperties", r);
+  const VkExtent3D& e = most.maxExtent;
+  if (s.size.x > e.width || s.size.y > e.height || s.size.z > e.depth) {
+    return Error{ErrorCode::kUnsupported,
+                 image + "has such images of up to " + std::to_string(e.width) + " x " +
+                     std::to_string(e.height) + " x " + std::to_string(e.depth) + " texels"};
+  }
+  if (const std::uint64_t bytes = bytes_of(s).value(); bytes > most.maxResourceSize) {
+    return Error{ErrorCode::kUnsupported, image + "has such images of up to " +
+                                              std::to_string(most.maxResourceSize) +
+                                              " bytes, this one has " + std::to_string(bytes)};
+  }
+  return Ok{};
 }
 
 // A layout, and what uses the image in it.
@@ -104,7 +143,6 @@ Result<Image> make_image(const Device& device, const ImageShape& shape) {
   auto vulkan = vulkan_of(device);
   if (!vulkan) return std::move(vulkan).error();
   if (auto bytes = bytes_of(shape); !bytes) return std::move(bytes).error();
-  if (auto s = check_size(**vulkan, shape); !s) return std::move(s).error();
   auto state = std::make_shared<Image::State>(*std::move(vulkan));
   Image::State& s = *state;
   s.shape = shape;
@@ -126,6 +164,9 @@ Result<Image> make_image(const Device& device, const ImageShape& shape) {
   }
   info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
   info.initialLayout = VK_IMAGE_LAYOUT_UNDEFINED;
+  if (auto status = check_limits(*s.device, shape, info); !status) {
+    return std::move(status).error();
+  }
   VkResult r = made(f.vkCreateImage(s.device->device, &info, nullptr, &s.image), &s.image);
   if (r != VK_SUCCESS) return s.device->error("vkCreateImage" + text_of(shape), r);
   if (auto status = allocate(s); !status) return std::move(status).error();
@@ -228,7 +269,7 @@ Result<std::uint64_t> bytes_of(const ImageShape& s) {
 }
 
 Image::State::~State() {
-  if (is_foreign) return;
+  if (is_foreign || !device->may_destroy()) return;
   const DeviceFunctions& f = device->f;
   if (view != VK_NULL_HANDLE) f.vkDestroyImageView(device->device, view, nullptr);
   if (image != VK_NULL_HANDLE) f.vkDestroyImage(device->device, image, nullptr);

@@ -28,6 +28,7 @@ namespace spirkiln {
   X(vkGetPhysicalDeviceProperties)            \
   X(vkGetPhysicalDeviceFeatures)              \
   X(vkGetPhysicalDeviceMemoryProperties)      \
+  X(vkGetPhysicalDeviceImageFormatProperties) \
   X(vkGetPhysicalDeviceQueueFamilyProperties) \
   X(vkEnumerateDeviceExtensionProperties)     \
   X(vkCreateDevice)                           \

@@ -93,7 +93,7 @@ struct ImageShape {
 // the edge; the dialect's functions fetch texels and ask for nothing else.
 class SPIRKILN_API Image {
  public:
-  // Errors: as Buffer::create; kUnsupported for a size beyond the device's limits.
+  // Errors: as Buffer::create; kUnsupported for a format or a size that the device does not give.
   static Result<Image> create(const Device& device, const ImageShape& shape);
   // All texels, tight, rows of x behind each other. Errors: kInvalidArgument for other than
   // bytes().

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 #include <set>
 
@@ -155,10 +156,10 @@ TEST_CASE("every call of a kernel that can fail, failing once") {
   // The list above is what was called; these must have been.
   for (const char* name :
        {"vkAllocateMemory 3", "vkMapMemory 1", "vkFlushMappedMemoryRanges 1",
-        "vkInvalidateMappedMemoryRanges 1", "vkCreateImage 2", "vkCreateImageView 2",
-        "vkCreateSampler 1", "vkCreateComputePipelines 1", "vkCreateDescriptorPool 1",
-        "vkAllocateDescriptorSets 2", "vkBeginCommandBuffer 2", "vkEndCommandBuffer 2",
-        "vkQueueSubmit 3", "vkWaitForFences 1", "vkGetFenceStatus 1"}) {
+        "vkInvalidateMappedMemoryRanges 1", "vkGetPhysicalDeviceImageFormatProperties 2",
+        "vkCreateImage 2", "vkCreateImageView 2", "vkCreateSampler 1", "vkCreateComputePipelines 1",
+        "vkCreateDescriptorPool 1", "vkAllocateDescriptorSets 2", "vkBeginCommandBuffer 2",
+        "vkEndCommandBuffer 2", "vkQueueSubmit 3", "vkWaitForFences 1", "vkGetFenceStatus 1"}) {
     INFO(name);
     CHECK(met.contains(name));
   }
@@ -192,4 +193,51 @@ TEST_CASE("a run that loses its device says so, and so does each later call") {
     CHECK_FALSE(compute::Kernel::create(*device, *table, {.kernel = "affine"}));
   }
   CHECK(faults().live() == std::vector<std::string>{});
+}
+
+TEST_CASE("an image that the device does not give is refused with what it gives") {
+  faults().reset();
+  DeviceOptions options;
+  options.backend = "vulkan";
+  {
+    auto device = compute::open_device(options);
+    if (!device) FAIL(device.error().message);
+    const auto refusal = [&](const compute::ImageShape& shape) {
+      const auto image = compute::Image::create(*device, shape);
+      if (image) return std::string();
+      CHECK(image.error().code == ErrorCode::kUnsupported);
+      return image.error().message;
+    };
+    using Catch::Matchers::ContainsSubstring;
+    faults().images([](VkFormat, VkImageType, VkImageUsageFlags, VkImageFormatProperties* most) {
+      most->maxExtent = {64, 32, 1};
+      most->maxResourceSize = 16 * 1024;
+      return VK_SUCCESS;
+    });
+    CHECK(refusal({2, {32, 32, 1}}) == "");
+    CHECK(refusal({2, {64, 32, 1}, compute::ImageFormat::kRgba8}) == "");
+    for (const compute::Extent size : {compute::Extent{65, 1, 1}, compute::Extent{1, 33, 1}}) {
+      CHECK_THAT(refusal({2, size}),
+                 ContainsSubstring("has such images of up to 64 x 32 x 1 texels"));
+    }
+    CHECK_THAT(refusal({2, {33, 32, 1}}),
+               ContainsSubstring("up to 16384 bytes, this one has 16896"));
+    faults().images([](VkFormat format, VkImageType type, VkImageUsageFlags usage,
+                       VkImageFormatProperties*) {
+      if (type != VK_IMAGE_TYPE_3D) return VK_SUCCESS;
+      const bool stored = (usage & VK_IMAGE_USAGE_STORAGE_BIT) != 0;
+      return stored || format == VK_FORMAT_R32_SFLOAT ? VK_ERROR_FORMAT_NOT_SUPPORTED : VK_SUCCESS;
+    });
+    CHECK(refusal({2, {4, 4, 1}}) == "");
+    CHECK_THAT(refusal({3, {4, 4, 4}}),
+               ContainsSubstring("an image of 4 x 4 x 4 texels, rgba32f: ") &&
+                   ContainsSubstring("has no rgba32f of 3 dimensions that is copied, sampled, "
+                                     "stored; it has one that is copied, sampled. Take"));
+    CHECK_THAT(refusal({3, {4, 4, 4}, compute::ImageFormat::kR32f}),
+               ContainsSubstring("it has none at all"));
+    faults().images({});
+    CHECK(refusal({3, {4, 4, 4}}) == "");
+  }
+  CHECK(faults().live() == std::vector<std::string>{});
+  CHECK(faults().complaints() == std::vector<std::string>{});
 }
