@@ -16,6 +16,9 @@ using StepKey = std::tuple<std::string, std::vector<std::pair<std::uint32_t, std
                            std::vector<std::uint32_t>, std::array<std::uint32_t, 3>,
                            std::vector<std::uint64_t>>;
 
+// Seconds. Drivers of CPUs compile a kernel within its first dispatch.
+constexpr std::uint32_t kTimeout = 300;
+
 std::vector<std::pair<std::uint32_t, std::uint32_t>> specs_of(const Step& step) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> specs;
   for (const SpecValue& s : step.pipeline.specs) specs.emplace_back(s.id, s.bits);
@@ -35,6 +38,7 @@ StepKey key_of(const Program& program, const Step& step, bool one_of_each) {
 
 DispatchRequest request_of(const Program& program, const Step& step, std::uint32_t sample) {
   DispatchRequest request;
+  request.timeout_s = kTimeout;
   request.groups = step.groups;
   request.specs = specs_of(step);
   request.push.assign(step.push.begin(), step.push.begin() + step.push_words);

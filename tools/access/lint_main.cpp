@@ -128,7 +128,8 @@ class Lint {
     for (const Waiver& w : waivers_) {
       if (w.used) continue;
       ++unused;
-      text += fmt::format("\nunused waiver: {} [{}] {}\n", w.kernel, w.rule, w.line);
+      text +=
+          fmt::format("\nunused waiver: {} [{}] {}\n", w.kernel, fmt::join(w.rules, "] ["), w.line);
     }
     tool::print(text);
     tool::flush();

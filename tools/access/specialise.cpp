@@ -10,12 +10,16 @@
 
 namespace spirkiln::access {
 
-Result<std::vector<std::uint32_t>> with_own_lines(const std::vector<std::uint32_t>& words) {
+Result<std::vector<std::uint32_t>> with_own_lines(const std::vector<std::uint32_t>& words,
+                                                  Inlined inlined) {
   const auto module = ParsedModule::parse(words);
   if (!module) return module.error();
   ModuleEditor editor(*module);
   std::uint32_t entry = 0;
   bool behind_merge = false;
+  // An array whose length is a constant's gives its uses the line of its declaration, before the
+  // function: there the line in force before holds.
+  ParsedInstruction begin, good;
   for (std::size_t n = 0; n < module->instructions.size(); ++n) {
     const ParsedInstruction& i = module->instructions[n];
     if (i.op == spv::OpEntryPoint) entry = i.operands[1];
@@ -23,9 +27,15 @@ Result<std::vector<std::uint32_t>> with_own_lines(const std::vector<std::uint32_
                        i.op != spv::OpNoLine && i.op != spv::OpPhi && i.op != spv::OpLabel &&
                        i.op != spv::OpVariable && i.op != spv::OpFunction &&
                        i.op != spv::OpFunctionParameter && i.op != spv::OpFunctionEnd;
+    if (i.op == spv::OpFunction) begin = good = i;
+    if (i.op == spv::OpLine) {
+      const bool declaration =
+          inlined == Inlined::kNo && i.file_id == begin.file_id && i.line < begin.line;
+      if (!declaration) good = i;
+    }
     if (plain && !behind_merge) {
       editor.at(n);
-      editor.add(spv::OpLine, {i.file_id, i.line, 0});
+      editor.add(spv::OpLine, {good.file_id, good.line, 0});
     }
     behind_merge = i.op == spv::OpSelectionMerge || i.op == spv::OpLoopMerge;
   }
@@ -64,7 +74,7 @@ Result<std::vector<std::uint32_t>> specialise(
     const std::vector<std::uint32_t>& words,
     const std::vector<std::pair<std::uint32_t, std::uint32_t>>& specs,
     const gen::SecondCompiler* tools) {
-  const auto lined = with_own_lines(words);
+  const auto lined = with_own_lines(words, Inlined::kYes);
   if (!lined) return lined.error();
   if (tools != nullptr) {
     const auto set = with_defaults(*lined, specs);

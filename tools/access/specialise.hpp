@@ -12,8 +12,11 @@
 namespace spirkiln::access {
 
 // Lines that hold from one instruction to the next, as the front end and the optimiser write them,
-// go with the instruction that they stand at. So each gets its own.
-Result<std::vector<std::uint32_t>> with_own_lines(const std::vector<std::uint32_t>& words);
+// go with the instruction that they stand at. So each gets its own. Where functions are still as
+// they were written, lines before a function are taken for declarations, and left out.
+enum class Inlined { kNo, kYes };
+Result<std::vector<std::uint32_t>> with_own_lines(const std::vector<std::uint32_t>& words,
+                                                  Inlined inlined);
 
 // The constants become plain ones, and code that they rule out goes; lines stay. Errors:
 // kUnsupported for what SPIRV-Tools' optimiser cannot take. `tools` does it where it is not null.

@@ -107,7 +107,7 @@ Result<Subject> compile(gen::SourceRequest request, gen::Optimise policy, std::s
     }
   }
   if (!outcome.ok) return Error{ErrorCode::kInvalidArgument, errors};
-  auto lined = with_own_lines(outcome.words);
+  auto lined = with_own_lines(outcome.words, Inlined::kNo);
   if (!lined) return std::move(lined).error();
   Subject subject;
   if (request.second && !gen::spirv_tools_know(*lined)) {

@@ -13,13 +13,14 @@ inline constexpr std::size_t kMaxWaivers = 5;
 
 struct Waiver {
   std::string kernel;  // of the manifests; "*": any
-  std::string rule;    // "pad-row"
+  std::vector<std::string> rules;  // "pad-row"; several where one cause has several remedies
   std::string line;    // a part of the text of the kernel's line
   std::string reason;
   bool used = false;
 };
 
-// TOML: [[waiver]] with kernel, rule, line and reason. Errors: kInvalidArgument "file:line: error:
+// TOML: [[waiver]] with kernel, rule (a string or a list), line and reason. Errors:
+// kInvalidArgument "file:line: error:
 // ..." for unknown and missing keys, and for more than kMaxWaivers; kIo.
 Result<std::vector<Waiver>> load_waivers(const std::string& path);
 

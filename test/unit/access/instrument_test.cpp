@@ -282,6 +282,29 @@ void main() {
   CHECK(seen("picture", Access::kStore, 3, 5));
 }
 
+TEST_CASE("A store is at its own line, though a constant says how long its array is") {
+  const Subject s = text(R"(#version 450
+layout(local_size_x = 32) in;
+layout(binding = 0) writeonly buffer out_blob { float out_data[]; };
+layout(constant_id = 0) const uint n = 32;
+shared float tile[n * 2];
+float twice(uint i) {
+  return tile[i] + tile[i];
+}
+void main() {
+  uint i = gl_LocalInvocationID.x;
+  tile[i] = 1.0;
+  barrier();
+  out_data[i] = twice(31 - i);
+}
+)");
+  DispatchRequest request;
+  const Report r = look(s, request);
+  CHECK(site(r, "tile", Access::kStore).site.line == 11);
+  CHECK(site(r, "tile", Access::kLoad).site.line == 7);  // above main, and inlined there
+  CHECK(site(r, "out_data", Access::kStore).site.line == 13);
+}
+
 // Matrices of 16 x 16 and 16 x 8 halves and of 16 x 8 floats: from workgroup memory through a type
 // of four halves, rows of a buffer, and columns of another.
 constexpr const char* kMatrices = R"(#version 450

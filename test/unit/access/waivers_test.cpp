@@ -23,9 +23,16 @@ TEST_CASE("Waivers need a reason, are few, and cover a rule of a kernel's line")
   CHECK(error_of(one).empty());
   CHECK(error_of("[[waiver]]\nkernel = \"k\"\nrule = \"align\"\n").find("reason") !=
         std::string::npos);
+  const std::string two =
+      "[[waiver]]\nkernel = \"k\"\nrule = [\"align\", \"tile\"]\nline = \"x[i]\"\nreason = \"m\"\n";
+  CHECK(error_of(two).empty());
+  for (const char* wrong : {"[]", "[1]", "3", "\"\""}) {
+    const std::string none = "[[waiver]]\nkernel = \"k\"\nreason = \"m\"\nrule = ";
+    CHECK_FALSE(error_of(none + wrong + "\n").empty());
+  }
   CHECK(error_of(one + "colour = \"red\"\n").find(":6:") != std::string::npos);
   CHECK(error_of(one + one + one + one + one + one).find("more than 5") != std::string::npos);
-  std::vector<Waiver> waivers = {{"k", "align", "x[i]", "measured", false}};
+  std::vector<Waiver> waivers = {{"k", {"swap-index", "align"}, "x[i]", "measured", false}};
   CHECK(find_waiver(waivers, "other", "align", "y = x[i];") == nullptr);
   CHECK(find_waiver(waivers, "k", "tile", "y = x[i];") == nullptr);
   CHECK(find_waiver(waivers, "k", "align", "y = z;") == nullptr);
