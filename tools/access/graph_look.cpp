@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <mutex>
+#include <optional>
 #include <tuple>
 
+#include "parallel.hpp"
 #include "table/device_rules.hpp"
 
 namespace spirkiln::access {
@@ -62,19 +65,47 @@ std::string kernel_of(const Table& table, std::string_view variant) {
                           : std::string(table.string(table.kernels()[entry->kernel].name));
 }
 
+struct Job {
+  const Subject* subject = nullptr;
+  DispatchRequest request;
+  std::uint32_t times = 1;
+  std::optional<Result<Report>> report;
+  bool hung = false;
+};
+
+// As many at a time as there are devices.
+void look_at_jobs(std::vector<Job>& jobs, const MemoryShape& shape,
+                  std::span<const Device> devices) {
+  std::mutex mutex;
+  std::vector<const Device*> free;
+  for (const Device& d : devices) free.push_back(&d);
+  gen::parallel_for(jobs.size(), static_cast<unsigned>(devices.size()), [&](std::size_t i) {
+    std::unique_lock lock(mutex);
+    const Device* device = free.back();
+    free.pop_back();
+    lock.unlock();
+    jobs[i].report.emplace(
+        look_at(*jobs[i].subject, jobs[i].request, shape, {}, *device, &jobs[i].hung));
+    lock.lock();
+    free.push_back(device);
+  });
+}
+
 }  // namespace
 
 Result<GraphLook> look_at_graph(const GraphRequest& request, const Table& table,
                                 const DeviceCaps& device_caps, const MemoryShape& shape,
-                                const Device& device, const SubjectOf& subject, bool* hung) {
+                                std::span<const Device> devices, const SubjectOf& subject,
+                                bool* hung) {
   const auto model = Model::open(request.pack);
   if (!model) return model.error();
   DeviceCaps caps = device_caps;
-  if (device.state() == nullptr || !device.state()->caps.cooperative_matrix) {
+  const auto* runs = devices.front().state().get();
+  if (runs == nullptr || !runs->caps.cooperative_matrix) {
     caps.cooperative_matrix = false;
     caps.matrix_shapes.clear();
   } else if (caps.cooperative_matrix && caps.matrix_shapes.empty()) {
-    caps.matrix_shapes = device.state()->caps.matrix_shapes;  // the profile names none
+    caps.matrix_shapes = runs->caps.matrix_shapes;  // the profile names none
   }
   const auto forms = choose_forms(request.variant, caps);
   if (!forms) return forms.error();
@@ -90,17 +121,17 @@ Result<GraphLook> look_at_graph(const GraphRequest& request, const Table& table,
   if (!planned) return planned.error();
   const Program& program = planned->program;
   GraphLook out;
-  std::map<StepKey, std::size_t> known;
   std::map<std::string, Subject> subjects;
+  std::map<StepKey, std::size_t> known;
+  std::vector<Job> jobs;
   for (const Step& step : program.steps) {
-    const std::string variant(step.pipeline.kernel);
-    const auto [it, fresh] =
-        known.emplace(key_of(program, step, request.one_of_each), out.dispatches.size());
+    const auto [it, fresh] = known.emplace(key_of(program, step, request.one_of_each), jobs.size());
     if (!fresh) {
-      if (it->second < out.dispatches.size()) ++out.dispatches[it->second].times;
+      if (it->second < jobs.size()) ++jobs[it->second].times;
       continue;
     }
     it->second = ~std::size_t{0};
+    const std::string variant(step.pipeline.kernel);
     if (!subjects.contains(variant)) {
       auto made = subject(kernel_of(table, variant), variant);
       if (!made) {
@@ -109,15 +140,23 @@ Result<GraphLook> look_at_graph(const GraphRequest& request, const Table& table,
       }
       subjects.emplace(variant, *std::move(made));
     }
-    auto report = look_at(subjects.at(variant), request_of(program, step, request.sample), shape,
-                          {}, device, hung);
-    if (!report) {
-      out.not_seen.push_back(variant + ": " + report.error().message);
-      if (*hung) return report.error();
+    it->second = jobs.size();
+    Job& job = jobs.emplace_back();
+    job.subject = &subjects.at(variant);
+    job.request = request_of(program, step, request.sample);
+  }
+  look_at_jobs(jobs, shape, devices);
+  for (Job& job : jobs) {
+    if (!*job.report) {
+      if (job.hung) {
+        *hung = true;
+        return job.report->error();
+      }
+      out.not_seen.push_back(job.subject->name + ": " + job.report->error().message);
       continue;
     }
-    it->second = out.dispatches.size();
-    out.dispatches.push_back({kernel_of(table, variant), variant, 1, *std::move(report)});
+    out.dispatches.push_back({kernel_of(table, job.subject->name), job.subject->name, job.times,
+                              **std::move(job.report)});
   }
   for (const DispatchLook& d : out.dispatches) {
     const double scale = d.report.figures.scale() * d.times;

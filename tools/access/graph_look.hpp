@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,10 +41,12 @@ using SubjectOf =
     std::function<Result<Subject>(const std::string& kernel, const std::string& variant)>;
 
 // Lowers, selects and plans as the runtime would on a device with these caps, but without
-// cooperative matrices where `device`, which runs the kernels, has none. `subject` gives a kernel's
-// instrumentable form. Errors: those of planning.
+// cooperative matrices where the devices that run the kernels have none. These are the same device,
+// opened once or more: each runs one dispatch at a time, from a thread of its own. `subject` gives
+// a kernel's instrumentable form. Errors: those of planning.
 Result<GraphLook> look_at_graph(const GraphRequest& request, const Table& table,
                                 const DeviceCaps& caps, const MemoryShape& shape,
-                                const Device& device, const SubjectOf& subject, bool* hung);
+                                std::span<const Device> devices, const SubjectOf& subject,
+                                bool* hung);
 
 }  // namespace spirkiln::access

@@ -11,6 +11,7 @@
 #include "bake_load.hpp"
 #include "cli_helpers.hpp"
 #include "graph_look.hpp"
+#include "parallel.hpp"
 #include "profile.hpp"
 #include "program.hpp"
 #include "second_compiler.hpp"
@@ -22,6 +23,8 @@ namespace {
 
 using namespace spirkiln;
 using namespace spirkiln::access;
+
+constexpr unsigned kMostDevices = 4;
 
 struct Arguments {
   std::vector<std::string> graphs, shapes, variants;
@@ -199,8 +202,15 @@ int run(const Arguments& a) {
   options.message = [](Severity severity, std::string_view text) {
     if (severity != Severity::kInfo) fmt::print(stderr, "spirkiln-lint: {}\n", text);
   };
-  const auto device = open_device(options, Error{ErrorCode::kInvalidArgument, "no table"});
-  if (!device) return fail(device.error().message);
+  std::vector<Device> devices;
+  // A CPU's driver compiles in one thread of each device.
+  for (unsigned wanted = 1; devices.size() < wanted;) {
+    auto device = open_device(options, Error{ErrorCode::kInvalidArgument, "no table"});
+    if (!device) return fail(device.error().message);
+    devices.push_back(*std::move(device));
+    if (devices.front().info().type == "cpu")
+      wanted = std::min(gen::processor_count(), kMostDevices);
+  }
   const auto& m = profile->memory;
   const std::uint32_t warp = profile->caps.subgroup_size;
   const MemoryShape shape{warp == 0 ? 32 : warp, m.sector_bytes, m.line_bytes, m.shared_banks};
@@ -221,7 +231,7 @@ int run(const Arguments& a) {
       GraphRequest request{a.graphs[g], shapes[g], variant, a.sample, a.quick};
       bool hung = false;
       const auto look =
-          look_at_graph(request, *table, profile->caps, shape, *device, subject, &hung);
+          look_at_graph(request, *table, profile->caps, shape, devices, subject, &hung);
       if (!look) {
         fail(fmt::format("{}: {}", a.graphs[g], look.error().message));
         if (hung) std::_Exit(1);
