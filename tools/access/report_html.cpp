@@ -22,7 +22,7 @@ h1 { font-size: 1.5rem; margin: 0 0 .25rem; } h2 { font-size: 1rem; margin: 2.25
 p { margin: .25rem 0; } .quiet { color: var(--quiet); }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .2rem .5rem; border-bottom: 1px solid var(--line); }
-th { color: var(--quiet); font-weight: 600; } th:first-child, td:first-child { text-align: left; }
+th { color: var(--quiet); font-weight: 600; } th:nth-child(-n+3), td:nth-child(-n+3) { text-align: left; }
 .wide { overflow-x: auto; }
 .pictures { display: flex; flex-wrap: wrap; gap: 1rem; margin: .75rem 0; }
 figure { margin: 0; flex: 1 1 20rem; min-width: 0; }
@@ -166,6 +166,12 @@ std::string report_html(const Report& r) {
       escaped(r.shape_source));
   html += fmt::format("<p>{} bytes asked, {} moved, {} at best; {} flops, {:.3f} a byte moved</p>",
                       f.asked, f.moved, f.ideal, f.flops, f.intensity());
+  if (r.time.us() > 0) {
+    html += fmt::format(
+        "<p>predicted {:.1f} &micro;s for all groups: lines and banks {:.1f}, last cache {:.1f}, "
+        "memory {:.1f}</p>",
+        r.time.us(), r.time.line_us, r.time.cache_us, r.time.memory_us);
+  }
   for (const std::string& note : r.notes) {
     html += fmt::format("<p class=\"quiet\">{}</p>", escaped(note));
   }
