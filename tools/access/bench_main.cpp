@@ -117,10 +117,13 @@ int main_of(int argc, char** argv) {
     times.push_back(*us);
   }
   fmt::print(
-      "{} dispatches; rank correlation of time with bytes moved {:.3f}, with bytes touched {:.3f}, "
-      "with the predicted time {:.3f}\n",
-      times.size(), rank_correlation(moved, times), rank_correlation(touched, times),
-      rank_correlation(predicted, times));
+      "{} dispatches; rank correlation of time with bytes moved {:.3f}, with bytes touched {:.3f}",
+      times.size(), rank_correlation(moved, times), rank_correlation(touched, times));
+  const bool rates =
+      std::any_of(predicted.begin(), predicted.end(), [](double us) { return us > 0; });
+  fmt::print("{}\n", rates ? fmt::format(", with the predicted time {:.3f}",
+                                         rank_correlation(predicted, times))
+                           : std::string("; no time was predicted (access --device FILE)"));
   return 0;
 }
 
