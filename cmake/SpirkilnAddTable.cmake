@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # spirkiln_add_table(TARGET NAME name MANIFESTS manifest...
-#                    [GLSL folder] [INCLUDE folder...] [EMBED incbin|array])
+#                    [GLSL folder] [INCLUDE folder...] [ANSWERS file...] [QUIRKS file]
+#                    [EMBED incbin|array])
 #
 # Compiles each manifest into an object, links the objects into the table `name` and makes it part of
 # TARGET, which then may `#include "name_table.hpp"`. Manifests are compiled side by side; an edit
 # compiles what reads the edited file. TARGET is one of the same folder.
 #   GLSL     a folder with dialect/, in place of the generator's own
 #   INCLUDE  further folders for #include
+#   ANSWERS  files of known answers, [[answer]], of kernels of any of the manifests
+#   QUIRKS   a file that says what must not run on which devices
 #   EMBED    how the bytes get into TARGET: by the assembler (incbin), which needs the language ASM,
 #            or as an array in C++. Without it: incbin where ASM is enabled.
 function(spirkiln_add_table target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME;GLSL;EMBED" "MANIFESTS;INCLUDE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME;GLSL;QUIRKS;EMBED" "MANIFESTS;INCLUDE;ANSWERS")
   if(arg_UNPARSED_ARGUMENTS OR arg_KEYWORDS_MISSING_VALUES)
     message(FATAL_ERROR "spirkiln_add_table(${target}): unexpected "
       "'${arg_UNPARSED_ARGUMENTS}', or nothing behind '${arg_KEYWORDS_MISSING_VALUES}'")
@@ -60,6 +63,22 @@ function(spirkiln_add_table target)
     get_filename_component(path "${include}" ABSOLUTE)
     list(APPEND options -I "${path}")
   endforeach()
+  foreach(answers IN LISTS arg_ANSWERS)
+    get_filename_component(path "${answers}" ABSOLUTE)
+    list(APPEND options --answers "${path}")
+  endforeach()
+  if(arg_ANSWERS)
+    foreach(manifest IN LISTS arg_MANIFESTS)
+      get_filename_component(path "${manifest}" ABSOLUTE)
+      list(APPEND options --beside "${path}")
+    endforeach()
+  endif()
+  set(quirks)
+  set(quirks_file)
+  if(arg_QUIRKS)
+    get_filename_component(quirks_file "${arg_QUIRKS}" ABSOLUTE)
+    set(quirks --quirks "${quirks_file}")
+  endif()
 
   # The generator leaves files alone that would not change. Ninja then stops there; Make compares times
   # and would run the command again for ever.
@@ -73,7 +92,8 @@ function(spirkiln_add_table target)
   cmake_policy(PUSH)
   set(from "${CMAKE_CURRENT_BINARY_DIR}")
   set(relative FALSE)
-  set(paths "${CMAKE_CURRENT_SOURCE_DIR} ${folder} ${arg_MANIFESTS} ${arg_GLSL} ${arg_INCLUDE}")
+  set(paths "${CMAKE_CURRENT_SOURCE_DIR} ${folder} ${arg_MANIFESTS} ${arg_GLSL} ${arg_INCLUDE}
+    ${arg_ANSWERS}")
   if(CMAKE_GENERATOR MATCHES "Ninja" AND NOT CMAKE_HOST_WIN32 AND paths MATCHES "[$#:]")
     cmake_policy(SET CMP0116 OLD)
     set(from "${CMAKE_BINARY_DIR}")
@@ -124,8 +144,9 @@ function(spirkiln_add_table target)
   endif()
   add_custom_command(OUTPUT ${outputs}
     COMMAND ${generator} link ${objects} --name ${arg_NAME} --out-dir "${folder}" --embed ${arg_EMBED}
+      ${quirks}
     ${touch}
-    DEPENDS ${objects} ${generator}
+    DEPENDS ${objects} ${generator} ${quirks_file}
     COMMENT "Linking the kernels of ${arg_NAME}"
     VERBATIM)
   target_sources(${target} PRIVATE "${embedded}" "${table}.hpp")

@@ -178,6 +178,12 @@ Command add_compile(CLI::App& app) {
       ->check(tool::not_empty());
   command.add_option("--kernel", arguments->options.kernel,
                      "One kernel of the manifest (default: all)");
+  command
+      .add_option("--beside", arguments->options.beside,
+                  "Manifest of the same table, whose kernels files of --answers may be of, too")
+      ->allow_extra_args(false)
+      ->check(tool::not_empty())
+      ->type_name("MANIFEST");
   add_depfile(command, arguments->depfile);
   add_jobs(command, arguments->options.jobs, "Threads (default: 1)");
   add_source_options(command, arguments->source);

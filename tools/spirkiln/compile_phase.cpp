@@ -85,9 +85,15 @@ std::string check_all_modules(const CompiledKernels& compiled) {
 // Gives each kernel those of the files that --answers names.
 Status add_answers(const SourceOptions& options, std::vector<Manifest>& manifests,
                    SourceStore& sources) {
+  if (options.answers.empty()) return Ok{};
+  const auto beside = load_manifests(options.beside, sources);
+  if (!beside.ok()) return beside.error();
   std::vector<std::string_view> names;
-  for (const Manifest& manifest : manifests) {
-    for (const KernelManifest& kernel : manifest.kernels) names.push_back(kernel.name);
+  const std::vector<Manifest>* const both[] = {&manifests, &*beside};
+  for (const std::vector<Manifest>* all : both) {
+    for (const Manifest& manifest : *all) {
+      for (const KernelManifest& kernel : manifest.kernels) names.push_back(kernel.name);
+    }
   }
   std::string errors;
   const auto add = [&](const std::string& text) { errors += (errors.empty() ? "" : "\n") + text; };
@@ -108,8 +114,9 @@ Status add_answers(const SourceOptions& options, std::vector<Manifest>& manifest
       const bool taken = std::any_of(manifests.begin(), manifests.end(), [&](Manifest& m) {
         return std::any_of(m.kernels.begin(), m.kernels.end(), takes);
       });
-      // One kernel alone may be compiled, or one folder of several; but no name is made up.
+      // One kernel alone may be compiled, or one manifest of several; but no name is made up.
       if (taken || !options.kernel.empty()) continue;
+      if (std::find(names.begin(), names.end(), placed.answer.kernel) != names.end()) continue;
       Diagnostic d = placed.position;
       d.text = fmt::format("no manifest has a kernel '{}'; the nearest is '{}'",
                            shown(placed.answer.kernel), nearest_name(placed.answer.kernel, names));

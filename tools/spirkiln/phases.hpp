@@ -23,6 +23,8 @@ struct SourceOptions {
   std::optional<std::filesystem::path> glsl;  // folder with dialect/ and kernels/; else searched
   std::vector<std::filesystem::path> include_folders;
   std::vector<std::filesystem::path> answers;  // files of further known answers
+  // Manifests that are compiled by themselves: `answers` may be of their kernels, too.
+  std::vector<std::filesystem::path> beside;
   // Folder of a second compiler (second_compiler.hpp) for variants that need an extension which the
   // one that is linked in does not know; nothing: they are left out.
   std::optional<std::filesystem::path> second;

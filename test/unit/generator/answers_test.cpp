@@ -166,6 +166,43 @@ TEST_CASE("answers: objects carry them, and so do files of their own", "[answers
   CHECK(inline_project.read("linked/test_table.bin") == inline_project.read("out/test_table.bin"));
 }
 
+TEST_CASE("answers: a file may be of the kernels of several manifests that are compiled one by one",
+          "[answers]") {
+  const Project p("");
+  const std::string of_gain =
+      replaced(replaced(replaced(answer(), "[[kernel.answers]]", "[[answer]]"),
+                        "[kernel.answers.result]", "[answer.result]"),
+               "axes", "kernel = \"gain\"\naxes");
+  gen::ObjectOptions options;
+  static_cast<gen::SourceOptions&>(options) = p.options();
+  options.inputs = {p / "kernels/m.toml"};
+  options.output = p / "with.spko";
+  options.answers = {p.write("gain.toml", of_gain)};
+  REQUIRE(gen::compile_object(options, {}).ok());
+  // The other manifest's kernel takes nothing from it, and is the same as without.
+  const std::string other = replaced(std::string(kHead), "\"gain\"", "\"other\"");
+  options.inputs = {p.write("kernels/other.toml", other)};
+  options.output = p / "beside.spko";
+  const auto alone = gen::compile_object(options, {});
+  REQUIRE_FALSE(alone.ok());
+  CHECK_THAT(alone.error().message, ContainsSubstring("no manifest has a kernel 'gain'"));
+  options.beside = {p / "kernels/m.toml"};
+  const auto beside = gen::compile_object(options, {});
+  INFO((beside.ok() ? "" : beside.error().message));
+  REQUIRE(beside.ok());
+  options.answers.clear();
+  options.output = p / "without.spko";
+  REQUIRE(gen::compile_object(options, {}).ok());
+  CHECK(p.read("beside.spko") == p.read("without.spko"));
+  CHECK(p.read("with.spko") != p.read("without.spko"));
+  // A name of nobody's stays an error, which knows the names of both.
+  options.answers = {p.write("gain.toml", replaced(of_gain, "\"gain\"", "\"othr\""))};
+  const auto wrong = gen::compile_object(options, {});
+  REQUIRE_FALSE(wrong.ok());
+  CHECK_THAT(wrong.error().message, ContainsSubstring("no manifest has a kernel 'othr'; the "
+                                                      "nearest is 'other'"));
+}
+
 TEST_CASE("answers: what does not fit is an error at its place", "[answers]") {
   const auto refused = [](const std::string& from, const std::string& to) {
     return refusal(replaced(answer(), from, to));
