@@ -17,6 +17,7 @@
 #include "commands.hpp"
 #include "graph/pipelines.hpp"
 #include "program.hpp"
+#include "wish_options.hpp"
 
 namespace spirkiln::bench {
 namespace {
@@ -152,6 +153,7 @@ void add_cold(CLI::App& app, Command* chosen) {
   mode->add_flag("--no-cache", a->no_cache,
                  "without any cache on disk: this library's, Mesa's, NVIDIA's");
   mode->add_flag("--json", a->json, "the same figures as one JSON object");
+  tool::add_wish_options(*mode);
   mode->callback([a, chosen] { *chosen = [a] { return run_cold(*a); }; });
 }
 

@@ -18,6 +18,7 @@
 #if SPIRKILN_BENCH_READS
 #include "reading.hpp"
 #endif
+#include "wish_options.hpp"
 
 namespace spirkiln::bench {
 namespace {
@@ -269,6 +270,7 @@ void add_conc(CLI::App& app, Command* chosen) {
 #endif
   mode->add_option("--seed", a->seed, "of the pictures of a packed graph");
   mode->add_flag("--json", a->json, "the same as one JSON object");
+  tool::add_wish_options(*mode);
   mode->callback([a, chosen] { *chosen = [a] { return run_conc(*a); }; });
 }
 

@@ -19,6 +19,7 @@
 #include "reading.hpp"
 #include "shown.hpp"
 #include "statistics.hpp"
+#include "wish_options.hpp"
 
 namespace spirkiln::bench {
 namespace {
@@ -238,6 +239,7 @@ void add_e2e(CLI::App& app, Command* chosen) {
   mode->add_option("--thermal", a->thermal, "folder with thermal_zone*/temp");
   add_reading_options(mode, &a->reading);
   mode->add_flag("--json", a->json, "the same, and every time, as one JSON object");
+  tool::add_wish_options(*mode);
   mode->callback([a, chosen] { *chosen = [a] { return run_e2e(*a); }; });
 }
 

@@ -15,6 +15,7 @@
 #include "output_set.hpp"
 #include "program.hpp"
 #include "prove_bench.hpp"
+#include "wish_options.hpp"
 
 namespace {
 
@@ -201,6 +202,7 @@ int run(int argc, char** argv) {
   graph->add_option("--backend", backend, "vulkan or cpu")->check(CLI::IsMember({"vulkan", "cpu"}));
   graph->add_option("--threads", options.threads, "of the CPU backend")->check(CLI::Range(1, 1024));
   graph->add_flag("--json", as_json, "the same figures as one JSON object");
+  tool::add_wish_options(*graph);
   CapsArguments caps;
   CLI::App* of_devices = app.add_subcommand(
       "caps", "features, limits, subgroups, matrices and float controls of each device");

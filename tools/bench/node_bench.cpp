@@ -14,6 +14,7 @@
 #include "json.hpp"
 #include "output_set.hpp"
 #include "program.hpp"
+#include "wish_options.hpp"
 
 namespace spirkiln::bench {
 namespace {
@@ -208,6 +209,7 @@ void add_cmp(CLI::App& app, Command* chosen) {
                    "share of a node's largest value (0.001 for fp32, 0.1 for 16 bits)")
       ->check(CLI::PositiveNumber);
   mode->add_flag("--json", a->json, "the same as a JSON array");
+  tool::add_wish_options(*mode);
   mode->callback([a, chosen] { *chosen = [a] { return run_cmp(*a); }; });
 }
 
@@ -221,6 +223,7 @@ void add_layers(CLI::App& app, Command* chosen) {
   mode->add_option("--backend", a->backend, "vulkan or cpu")
       ->check(CLI::IsMember({"vulkan", "cpu"}));
   mode->add_flag("--json", a->json, "the line that is printed as one JSON object");
+  tool::add_wish_options(*mode);
   mode->callback([a, chosen] { *chosen = [a] { return run_layers(*a); }; });
 }
 

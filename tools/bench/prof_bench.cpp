@@ -12,6 +12,7 @@
 #include "commands.hpp"
 #include "json.hpp"
 #include "program.hpp"
+#include "wish_options.hpp"
 
 namespace spirkiln::bench {
 namespace {
@@ -222,6 +223,7 @@ void add_prof(CLI::App& app, Command* chosen) {
                  "results are the best class of each position, found on the device");
   mode->add_option("--device", a->device, "the device's index, or a part of its name");
   mode->add_flag("--json", a->json, "all of it as one JSON object");
+  tool::add_wish_options(*mode);
   mode->callback([a, chosen] { *chosen = [a] { return run_prof(*a); }; });
 }
 

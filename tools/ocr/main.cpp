@@ -24,6 +24,7 @@
 #include "report.hpp"
 #include "shown.hpp"
 #include "spirkiln/ocr.hpp"
+#include "wish_options.hpp"
 
 namespace {
 
@@ -257,6 +258,10 @@ int run(int argc, char** argv) {
       "  SPIRKILN_THREADS         as --threads\n"
       "  SPIRKILN_DEVICE          as --device\n"
       "  SPIRKILN_VARIANT         as --variant\n"
+      "  SPIRKILN_AVOID, SPIRKILN_KERNELS, SPIRKILN_AXES\n"
+      "                           as --avoid, --kernels, --axes\n"
+      "  SPIRKILN_NO_PROOF        1: as --no-proof\n"
+      "  SPIRKILN_NO_CACHE        1: as --no-cache\n"
       "  SPIRKILN_VALIDATION      1: as --validation; gpu: GPU-assisted, too\n"
       "  SPIRKILN_PROFILE         1: say on stderr how long each step of each graph took\n"
       "  SPIRKILN_TABLE           a table file in place of the built-in kernels\n"
@@ -297,6 +302,7 @@ int run(int argc, char** argv) {
                  "folder with det.spkm, cls.spkm, rec.spkm, ppocr_keys_v1.txt");
   app.add_option("--variant", a.variant, "only this form of every kernel")
       ->check(CLI::IsMember(spirkiln::variant_names()));
+  tool::add_wish_options(app);
   app.add_flag("--validation", a.validation, "run with the Vulkan validation layers");
   try {
     app.parse(argc, argv);
