@@ -33,7 +33,8 @@ class Proofs {
 
   // What is known of the table's variants on these paths after those that are unknown were run;
   // they stay unproven where nothing may be run. One judgement a request, in order: another path
-  // through the same module has a verdict of its own. Errors: those of prove().
+  // through the same module has a verdict of its own. Errors: those of prove(), and kVulkan, with
+  // the name, where a module did not end: its verdict is kept, and the device is lost.
   Result<std::vector<Judgement>> judge(const std::shared_ptr<Device::State>& device,
                                        const Table& table, std::span<const ProofRequest> requests,
                                        bool may_run = true);
