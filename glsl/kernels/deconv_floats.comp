@@ -4,6 +4,8 @@
 // one input pixel, and so kh x kw outputs, for each invocation. As a tensor, three lanes of four of the result
 // would be padding. A workgroup's pixels lie one behind the other, and leave it through workgroup memory, so that
 // neighbours write side by side. Sums are single precision.
+// BYTES 1: to the caller's bytes (bytes_out.glsl). The width of the output and of what a workgroup makes of a line
+// are multiples of four, so that no word is shared.
 
 #extension GL_EXT_control_flow_attributes : require
 
@@ -17,7 +19,12 @@ TENSOR_IN(0, x_data);
 layout(binding = 1) readonly buffer weight_blob { sfpvec4 weight_data[]; };
 layout(binding = 2) readonly buffer scale_blob { vec4 scale_data[]; };
 layout(binding = 3) readonly buffer bias_blob { vec4 bias_data[]; };
+#if BYTES
+#define BYTES_OUT 4
+#include "bytes_out.glsl"
+#else
 layout(binding = 4) writeonly buffer out_blob { float out_data[]; };
+#endif
 
 layout(constant_id = 2) const uint in4 = 6;
 layout(constant_id = 3) const uint kh = 2;
@@ -47,6 +54,9 @@ void main() {
   }
   uint l = gl_LocalInvocationID.x;
   uint first = grid_linear() - l;
+#if BYTES
+  if (l == 0) not_finite_local = 0;
+#endif
   barrier();
 
   float acc[TAPS];
@@ -63,6 +73,24 @@ void main() {
     out_local[l * (TAPS + 1) + tap] = float(v.x);
   }
   barrier();
+#if BYTES
+  [[unroll]] for (uint y = 0; y < kh; y++) {
+    for (uint i = l * 4; i < THREADS * kw; i += THREADS * 4) {
+      uint id = first + i / kw;
+      if (id >= p.pixels) break;
+      uint word = 0;
+      [[unroll]] for (uint b = 0; b < 4; b++) {
+        uint pixel = (i + b) / kw;
+        uint x = i + b - pixel * kw;
+        word |= byte_of(out_local[pixel * (TAPS + 1) + y * kw + x]) << (b * 8);
+      }
+      uint line = id / p.w;
+      out_data[((line * (kh - 1) + y) * p.w * kw + first * kw + i) / 4] = word;
+    }
+  }
+  barrier();
+  if (l == 0) out_data[p.pixels * TAPS / 4 + first / THREADS] = not_finite_local;
+#else
   [[unroll]] for (uint y = 0; y < kh; y++) {
     for (uint i = l; i < THREADS * kw; i += THREADS) {
       uint pixel = i / kw;
@@ -74,4 +102,5 @@ void main() {
           out_local[pixel * (TAPS + 1) + y * kw + x];
     }
   }
+#endif
 }

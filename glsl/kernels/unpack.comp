@@ -4,6 +4,7 @@
 // floats, and four of them read one vector. One invocation a vector would write each of its floats in
 // a request of its own, 16 bytes from its neighbour's (spirkiln access: a quarter of what is moved is
 // needed).
+// BYTES 1: to the caller's bytes (bytes_out.glsl), one invocation a word.
 
 layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 
@@ -11,7 +12,12 @@ layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 #include "tensor.glsl"
 
 TENSOR_IN(0, x_data);
+#if BYTES
+#define BYTES_OUT 1
+#include "bytes_out.glsl"
+#else
 layout(binding = 1) writeonly buffer out_blob { float out_data[]; };
+#endif
 
 layout(constant_id = 0) const uint count = 0;     // values
 layout(constant_id = 1) const uint channels = 0;  // real ones
@@ -21,11 +27,28 @@ layout(push_constant) uniform parameter {
   uint channels;
 } p;
 
-void main() {
-  uint i = grid_linear();
-  if (i >= psc(count)) return;
+float value(uint i) {
   uint c4 = (psc(channels) + 3) / 4;
   uint pixel = i / psc(channels);
   uint c = i - pixel * psc(channels);
-  out_data[i] = vec4(tensor_ld4(x_data, pixel * c4 + c / 4))[c % 4];
+  return vec4(tensor_ld4(x_data, pixel * c4 + c / 4))[c % 4];
+}
+
+void main() {
+#if BYTES
+  if (gl_LocalInvocationID.x == 0) not_finite_local = 0;
+  barrier();
+  uint j = grid_linear();
+  uint words = (psc(count) + 3) / 4;
+  if (j < words) {
+    uint word = 0;
+    for (uint i = j * 4; i < min(j * 4 + 4, psc(count)); i++) word |= byte_of(value(i)) << (i % 4 * 8);
+    out_data[j] = word;
+  }
+  barrier();
+  if (gl_LocalInvocationID.x == 0) out_data[words + j / gl_WorkGroupSize.x] = not_finite_local;
+#else
+  uint i = grid_linear();
+  if (i < psc(count)) out_data[i] = value(i);
+#endif
 }

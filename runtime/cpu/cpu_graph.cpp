@@ -12,6 +12,7 @@
 
 #include "cpu/loops.hpp"
 #include "cpu/operators.hpp"
+#include "graph/as_bytes.hpp"
 #include "graph/best.hpp"
 #include "graph/finite.hpp"
 #include "loader/guard.hpp"
@@ -182,8 +183,9 @@ void CpuGraph::profile_run(const Plan& plan) {
   });
 }
 
+template <typename Tensor, typename Add>
 Status CpuGraph::run_picture(const Plan& plan, const std::uint8_t* bytes,
-                             std::vector<TensorF32>& outputs, std::uint32_t picture) {
+                             std::vector<Tensor>& outputs, std::uint32_t picture, const Add& add) {
   load_input(plan, bytes);
   if (profile_) {
     profile_run(plan);
@@ -194,29 +196,23 @@ Status CpuGraph::run_picture(const Plan& plan, const std::uint8_t* bytes,
     const std::size_t n = values_of(plan.outputs[i].dims);
     const auto* values = reinterpret_cast<const float*>(arena_.data() + plan.outputs[i].offset);
     if (!all_finite(values, n)) return not_finite(plan, bytes, picture);
-    if (!options_.best_class) {
-      outputs[i].values.insert(outputs[i].values.end(), values, values + n);
-      continue;
-    }
-    const std::size_t channels = plan.outputs[i].dims.c;
-    for (std::size_t at = 0; at < n; at += channels) {
-      const auto best = best_channel(values + at, channels);
-      outputs[i].values.insert(outputs[i].values.end(), best.begin(), best.end());
-    }
+    add(outputs[i].values, values, n, plan.outputs[i].dims.c);
   }
   return Ok{};
 }
 
-Result<std::vector<TensorF32>> CpuGraph::run(const Pictures& pictures, RunTimings* timings) {
-  return with_onednn([&]() -> Result<std::vector<TensorF32>> {
+template <typename Tensor, typename Add>
+Result<std::vector<Tensor>> CpuGraph::run_all(const Pictures& pictures, RunTimings* timings,
+                                              const Add& add) {
+  return with_onednn([&]() -> Result<std::vector<Tensor>> {
     const OneThread one;
     auto found = plan_for({pictures.n, pictures.h, pictures.w}, timings);
     if (!found) return std::move(found).error();
     const Plan& plan = **found;
     const auto begin = Clock::now();
-    std::vector<TensorF32> outputs;
+    std::vector<Tensor> outputs;
     for (const PlannedTensor& o : plan.outputs) {
-      TensorF32& t = outputs.emplace_back();
+      Tensor& t = outputs.emplace_back();
       t.n = pictures.n;
       t.h = o.dims.h;
       t.w = o.dims.w;
@@ -225,7 +221,7 @@ Result<std::vector<TensorF32>> CpuGraph::run(const Pictures& pictures, RunTiming
     }
     const std::size_t bytes = std::size_t{pictures.h} * pictures.w * 4;
     for (std::uint32_t i = 0; i < pictures.n; ++i) {
-      auto s = run_picture(plan, pictures.bytes.data() + i * bytes, outputs, i);
+      auto s = run_picture(plan, pictures.bytes.data() + i * bytes, outputs, i, add);
       if (!s) return std::move(s).error();
     }
     if (timings != nullptr) {
@@ -234,6 +230,32 @@ Result<std::vector<TensorF32>> CpuGraph::run(const Pictures& pictures, RunTiming
     }
     return outputs;
   });
+}
+
+Result<std::vector<TensorF32>> CpuGraph::run(const Pictures& pictures, RunTimings* timings) {
+  return run_all<TensorF32>(
+      pictures, timings,
+      [&](std::vector<float>& out, const float* values, std::size_t n, std::size_t channels) {
+        if (!options_.best_class) {
+          out.insert(out.end(), values, values + n);
+          return;
+        }
+        for (std::size_t at = 0; at < n; at += channels) {
+          const auto best = best_channel(values + at, channels);
+          out.insert(out.end(), best.begin(), best.end());
+        }
+      });
+}
+
+Result<std::vector<TensorU8>> CpuGraph::run_bytes(const Pictures& pictures, RunTimings* timings) {
+  return run_all<TensorU8>(
+      pictures, timings,
+      [](std::vector<std::uint8_t>& out, const float* values, std::size_t n, std::size_t) {
+        const std::size_t before = out.size();
+        out.resize(before + n);
+        std::transform(values, values + n, out.begin() + static_cast<std::ptrdiff_t>(before),
+                       [](float v) { return byte_of(v); });
+      });
 }
 
 Result<std::vector<TensorF32>> CpuGraph::run_nodes(const Pictures& pictures, std::size_t first,

@@ -38,6 +38,7 @@ class CpuGraph final : public GraphBackend {
 
   Status prepare(const InputShape& shape, RunTimings* timings) override;
   Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings) override;
+  Result<std::vector<TensorU8>> run_bytes(const Pictures& pictures, RunTimings* timings) override;
   Result<std::vector<TensorF32>> run_nodes(const Pictures& pictures, std::size_t first,
                                            std::size_t count) override;
   Result<std::vector<StepTime>> profile(const Pictures&, std::uint32_t, std::uint32_t) override {
@@ -50,8 +51,13 @@ class CpuGraph final : public GraphBackend {
  private:
   CpuGraph(const Model& model, const GraphOptions& options, int threads);
   Result<Plan*> plan_for(const InputShape& shape, RunTimings* timings);
-  Status run_picture(const Plan& plan, const std::uint8_t* bytes, std::vector<TensorF32>& outputs,
-                     std::uint32_t picture);
+  // Empty tensors for outputs, which `add` then gets the values of, picture by picture.
+  template <typename Tensor, typename Add>
+  Result<std::vector<Tensor>> run_all(const Pictures& pictures, RunTimings* timings,
+                                      const Add& add);
+  template <typename Tensor, typename Add>
+  Status run_picture(const Plan& plan, const std::uint8_t* bytes, std::vector<Tensor>& outputs,
+                     std::uint32_t picture, const Add& add);
   Error not_finite(const Plan& plan, const std::uint8_t* bytes, std::uint32_t picture);
   void load_input(const Plan& plan, const std::uint8_t* bytes);
   void profile_run(const Plan& plan);

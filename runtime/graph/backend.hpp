@@ -22,6 +22,9 @@ class GraphBackend {
   virtual Status prepare(const InputShape& shape, RunTimings* timings) = 0;
   // `pictures` has n * h * w * 4 bytes. Prepares where that was not done.
   virtual Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings) = 0;
+  // The same as bytes, of a graph made with GraphOptions::bytes.
+  virtual Result<std::vector<TensorU8>> run_bytes(const Pictures& pictures,
+                                                  RunTimings* timings) = 0;
   // What Graph::run_nodes gives; `first` and `count` are within the model's nodes.
   virtual Result<std::vector<TensorF32>> run_nodes(const Pictures& pictures, std::size_t first,
                                                    std::size_t count) = 0;

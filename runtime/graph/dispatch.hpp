@@ -51,8 +51,9 @@ struct DeviceTraits {
 // Kernels whose work another one can do: lowering asks DeviceTraits::may_use of them alone. Those
 // of cooperative matrices are not among them: DeviceTraits::matrix stands for all four.
 inline constexpr std::string_view kReplaceableKernels[] = {
-    "conv_nc", "conv_subgroup", "deconv_nc", "deconv_subgroup", "depthwise_line",
-    "gemm_nc", "gemm_subgroup", "stem",      "deconv_floats",   "squeeze_excite_scale"};
+    "conv_nc",        "conv_subgroup", "deconv_nc",           "deconv_subgroup",
+    "depthwise_line", "gemm_nc",       "gemm_subgroup",       "stem",
+    "deconv_bytes",   "deconv_floats", "squeeze_excite_scale"};
 inline constexpr std::string_view kMatrixKernels[] = {"conv_coopmat", "deconv_coopmat",
                                                       "gemm_coopmat", "window_coopmat"};
 
@@ -63,8 +64,10 @@ enum class BufferKind : std::uint8_t {
            // variant (sfpvec4), kFloat32 as vec4
   kScratch,  // index into Lowered::scratch_bytes
   kBytesIn,  // the caller's picture, one uint a pixel (lower_input, lower_stem)
-  kFloatsOut  // the caller's result, tight fp32 N x H x W x C (lower_output, lower_head,
-              // lower_best)
+  kFloatsOut,  // the caller's result, tight fp32 N x H x W x C (lower_output, lower_head,
+               // lower_best)
+  kBytesOut  // the same as bytes_out.glsl has it: a byte a value, in whole words, and a word for
+             // each workgroup of the dispatch (lower_output_bytes, lower_head_bytes)
 };
 struct BufferRef {
   BufferKind kind;
@@ -135,6 +138,9 @@ Result<Lowered> lower_stem(const LowerRequest& conv, const float scale[4], const
 Result<Lowered> lower_head(const LowerRequest& deconv);
 // A tensor to tight floats for the caller.
 Result<Lowered> lower_output(const Dims& output, const DeviceTraits& traits);
+// The two as bytes: 255 times each value cut to 0 ... 1.
+Result<Lowered> lower_head_bytes(const LowerRequest& deconv);
+Result<Lowered> lower_output_bytes(const Dims& output, const DeviceTraits& traits);
 // For each pixel its best channel and that channel's value, as two floats. `of_logits`: the value
 // is the channel's share of the softmax.
 Result<Lowered> lower_best(const Dims& output, bool of_logits, const DeviceTraits& traits);

@@ -26,12 +26,12 @@ class Fuser {
 
   // Nothing fused so far.
   NodeGroups none() { return std::move(groups_); }
-  NodeGroups run(bool floats) {
+  NodeGroups run(OutputForm outputs) {
     try_stem();
     for (const model::Node& n : model_.nodes) try_scale(n);
     for (const model::Node& n : model_.nodes) try_gate(n);
     for (const std::uint32_t t : model_.outputs) {
-      if (floats) try_head(t);
+      if (outputs != OutputForm::kBest) try_head(t, outputs);
     }
     return std::move(groups_);
   }
@@ -93,12 +93,13 @@ class Fuser {
     groups_.inside[index(*mean)] = true;
   }
 
-  // An output's node that can write the caller's floats itself.
-  void try_head(std::uint32_t output) {
+  // An output's node that can write what the caller gets itself.
+  void try_head(std::uint32_t output, OutputForm form) {
     const model::Node* n = writers_[output];
     const auto times = std::count(model_.outputs.begin(), model_.outputs.end(), output);
     if (n == nullptr || times != 1 || !readers_[output].empty() || groups_.at[index(*n)]) return;
-    auto lowered = lowering_.head(request(*n));
+    auto lowered =
+        (form == OutputForm::kBytes ? lowering_.head_bytes : lowering_.head)(request(*n));
     if (lowered) groups_.at[index(*n)] = {n, n, n, *std::move(lowered)};
   }
 
@@ -122,9 +123,9 @@ LowerRequest lower_request(const Model::State& model, const std::vector<Dims>& s
 
 NodeGroups fuse_nodes(const Model::State& model, const std::vector<Dims>& shapes,
                       const DeviceTraits& traits, const Lowering& lowering, bool whole,
-                      bool floats) {
+                      OutputForm outputs) {
   Fuser fuser(model, shapes, traits, lowering);
-  return whole ? fuser.run(floats) : fuser.none();
+  return whole ? fuser.run(outputs) : fuser.none();
 }
 
 }  // namespace spirkiln

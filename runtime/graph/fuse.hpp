@@ -20,7 +20,7 @@ LowerRequest lower_request(const Model::State& model, const std::vector<Dims>& s
 struct NodeGroup {
   const model::Node* inputs = nullptr;  // kInput counts this one's inputs
   const model::Node* consts = nullptr;  // kConst counts this one's constants
-  const model::Node* output = nullptr;  // kOutput, or the caller's floats, is this one's output
+  const model::Node* output = nullptr;  // kOutput, or the caller's result, is this one's output
   Lowered lowered;
 };
 
@@ -32,9 +32,12 @@ struct NodeGroups {
   bool reads_picture = false;  // one of them reads its bytes: the input tensor is not wanted
 };
 
-// `whole`: the graph is run to its end; else nothing is fused. `floats`: outputs leave as floats.
+// How outputs leave.
+enum class OutputForm : std::uint8_t { kFloats, kBytes, kBest };
+
+// `whole`: the graph is run to its end; else nothing is fused.
 NodeGroups fuse_nodes(const Model::State& model, const std::vector<Dims>& shapes,
                       const DeviceTraits& traits, const Lowering& lowering, bool whole,
-                      bool floats);
+                      OutputForm outputs);
 
 }  // namespace spirkiln

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graph: the backends of one graph, and which of them a shape goes to.
+#include <algorithm>
 #include <mutex>
 
+#include "graph/as_bytes.hpp"
 #include "graph/backend.hpp"
 #include "graph/kernel_runner.hpp"
 #include "graph/lru.hpp"
@@ -73,7 +75,11 @@ struct Graph::State {
   void warn(const Error& why) const;
   // For all shapes, from the loss of the device on.
   Result<GraphBackend*> cpu_instead(const InputShape& shape, RunTimings* timings, const Error& why);
-  Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings);
+  // GraphBackend::run or run_bytes of the backend for the pictures' shape.
+  template <typename Tensor>
+  Result<std::vector<Tensor>> run(
+      Result<std::vector<Tensor>> (GraphBackend::*run_on)(const Pictures&, RunTimings*),
+      const Pictures& pictures, RunTimings* timings);
 };
 
 Result<std::shared_ptr<Graph::State>> Graph::State::create(const Device& device, const Model& model,
@@ -164,6 +170,10 @@ Result<Graph> Graph::create(const Device& device, const Model& model, const Grap
                                                   (model.state() == nullptr ? "model" : "device") +
                                                   " was never opened, or was moved from"};
   }
+  if (options.best_class && options.bytes) {
+    return Error{ErrorCode::kInvalidArgument,
+                 "best_class and bytes are both wished for; a number of a class is no byte"};
+  }
   auto state = guarded([&] { return State::create(device, model, options); });
   if (!state) return std::move(state).error();
   Graph graph;
@@ -183,22 +193,46 @@ Status Graph::prepare(std::uint32_t n, std::uint32_t h, std::uint32_t w) {
 
 Result<std::vector<TensorF32>> Graph::run(const Pictures& pictures, RunTimings* timings) {
   if (state_ == nullptr) return never_made();
-  return guarded([&] { return state_->run(pictures, timings); });
+  return guarded([&]() -> Result<std::vector<TensorF32>> {
+    if (!state_->options.bytes) return state_->run(&GraphBackend::run, pictures, timings);
+    auto outputs = state_->run(&GraphBackend::run_bytes, pictures, timings);
+    if (!outputs) return std::move(outputs).error();
+    std::vector<TensorF32> values;
+    for (const TensorU8& t : *outputs) {
+      values.push_back({t.n, t.h, t.w, t.c, std::vector<float>(t.values.size())});
+      std::transform(t.values.begin(), t.values.end(), values.back().values.begin(), value_of);
+    }
+    return values;
+  });
 }
 
-Result<std::vector<TensorF32>> Graph::State::run(const Pictures& pictures, RunTimings* timings) {
+Result<std::vector<TensorU8>> Graph::run_bytes(const Pictures& pictures, RunTimings* timings) {
+  if (state_ == nullptr) return never_made();
+  return guarded([&]() -> Result<std::vector<TensorU8>> {
+    if (!state_->options.bytes) {
+      return Error{ErrorCode::kInvalidArgument,
+                   "the graph gives floats; make it with GraphOptions::bytes for bytes"};
+    }
+    return state_->run(&GraphBackend::run_bytes, pictures, timings);
+  });
+}
+
+template <typename Tensor>
+Result<std::vector<Tensor>> Graph::State::run(
+    Result<std::vector<Tensor>> (GraphBackend::*run_on)(const Pictures&, RunTimings*),
+    const Pictures& pictures, RunTimings* timings) {
   if (timings != nullptr) *timings = {};
   if (auto s = check_pictures(pictures); !s) return std::move(s).error();
   const InputShape shape{pictures.n, pictures.h, pictures.w};
   const std::lock_guard lock(mutex);
   auto backend = backend_for(shape, timings);
   if (!backend) return std::move(backend).error();
-  auto outputs = (*backend)->run(pictures, timings);
+  auto outputs = ((**backend).*run_on)(pictures, timings);
   if (outputs || *backend != first.get() || !fall_back || !first->lost()) return outputs;
   if (timings != nullptr) *timings = {};
   backend = cpu_instead(shape, timings, outputs.error());
   if (!backend) return std::move(backend).error();
-  return (*backend)->run(pictures, timings);
+  return ((**backend).*run_on)(pictures, timings);
 }
 
 std::vector<NodeInfo> Graph::nodes() const {

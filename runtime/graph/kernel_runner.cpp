@@ -114,6 +114,7 @@ Result<KernelRunner::Outputs> KernelRunner::run(const Lowered& lowered, const Bu
       case BufferKind::kBytesIn:
         return bytes_in;
       case BufferKind::kFloatsOut:
+      case BufferKind::kBytesOut:
         return floats_out;
       case BufferKind::kScratch:
         break;

@@ -32,7 +32,7 @@ class KernelRunner {
     std::vector<std::vector<std::byte>> consts;  // kConst
     std::vector<std::byte> bytes_in;  // kBytesIn
     std::uint64_t output_bytes = 0;  // kOutput
-    std::uint64_t floats_out_bytes = 0;  // kFloatsOut
+    std::uint64_t floats_out_bytes = 0;  // kFloatsOut, kBytesOut
   };
   struct Outputs {
     std::vector<std::byte> output;

@@ -36,7 +36,11 @@ class Planner {
     std::vector<bool> skipped = best ? softmax_of_outputs() : std::vector<bool>(all);
     picture_ = builder_.add_buffer(Home::kUpload, shapes_[model_.header.input_tensor].pixels() * 4,
                                    "picture");
-    const NodeGroups groups = fuse_nodes(model_, shapes_, traits_, lowering, whole, !best);
+    const bool bytes = whole && wish.bytes;
+    const NodeGroups groups = fuse_nodes(model_, shapes_, traits_, lowering, whole,
+                                         best    ? OutputForm::kBest
+                                         : bytes ? OutputForm::kBytes
+                                                 : OutputForm::kFloats);
     if (!groups.reads_picture) {
       if (auto s = add_input(lowering); !s) return std::move(s).error();
     }
@@ -54,7 +58,7 @@ class Planner {
     }
     for (const std::uint32_t t : outputs) {
       if (results_.contains(t)) continue;  // a group has written it
-      auto s = best ? add_best(t, skipped, lowering) : add_output(t, lowering);
+      auto s = best ? add_best(t, skipped, lowering) : add_output(t, lowering, bytes);
       if (!s) return std::move(s).error();
     }
     auto program = builder_.finish();
@@ -63,8 +67,8 @@ class Planner {
     plan.program = *std::move(program);
     plan.upload_offset = plan.program.buffers[picture_].offset;
     for (const std::uint32_t t : outputs) {
-      const FloatsOut& o = results_.at(t);
-      plan.outputs.push_back({o.dims, plan.program.buffers[o.buffer].offset});
+      const ResultOut& o = results_.at(t);
+      plan.outputs.push_back({o.dims, plan.program.buffers[o.buffer].offset, o.checks});
     }
     return plan;
   }
@@ -105,11 +109,12 @@ class Planner {
     return builder_.add(*lowered, resolve, "input");
   }
 
-  // The tensor as tight floats in download memory.
-  Status add_output(std::uint32_t t, const Lowering& lowering) {
-    auto lowered = lowering.output(shapes_[t], traits_);
+  // The tensor as tight floats in download memory, or as bytes.
+  Status add_output(std::uint32_t t, const Lowering& lowering, bool bytes) {
+    auto lowered = (bytes ? lowering.output_bytes : lowering.output)(shapes_[t], traits_);
     if (!lowered) return std::move(lowered).error();
-    return add_floats(t, t, *lowered, shapes_[t], name_of(t) + " as floats");
+    return add_result_of(t, t, *lowered, shapes_[t],
+                         name_of(t) + (bytes ? " as bytes" : " as floats"));
   }
 
   // Nodes whose softmax is not needed as such: the best share is that of the best logit.
@@ -140,29 +145,39 @@ class Planner {
     if (!lowered) return std::move(lowered).error();
     Dims dims = shapes_[t];
     dims.c = 2;
-    return add_floats(t, from, *lowered, dims, name_of(t) + ", its best channels");
+    return add_result_of(t, from, *lowered, dims, name_of(t) + ", its best channels");
   }
 
-  // Output `t`: what `lowered` makes of tensor `from`, tight floats, in download memory.
-  Status add_floats(std::uint32_t t, std::uint32_t from, const Lowered& lowered, const Dims& dims,
-                    const std::string& name) {
-    const std::uint32_t out = add_result(t, dims, name);
+  // Output `t`: what `lowered` makes of tensor `from`, in download memory.
+  Status add_result_of(std::uint32_t t, std::uint32_t from, const Lowered& lowered,
+                       const Dims& dims, const std::string& name) {
+    const std::uint32_t out = add_result(t, dims, lowered.dispatches.back(), name);
     auto resolve = [&](const BufferRef& ref) -> Result<std::uint32_t> {
       if (ref.kind == BufferKind::kInput && ref.index == 0) return tensors_[from];
-      if (ref.kind == BufferKind::kFloatsOut) return out;
+      if (is_result(ref)) return out;
       return wrong_reference("the output " + name_of(t));
     };
     return builder_.add(lowered, resolve, "output " + name_of(t));
   }
-  // Where the floats of output `t` are written, on their way to the caller.
-  std::uint32_t add_result(std::uint32_t t, const Dims& dims, const std::string& name) {
-    const std::uint64_t bytes = dims.pixels() * dims.c * 4;
+  static bool is_result(const BufferRef& ref) {
+    return ref.kind == BufferKind::kFloatsOut || ref.kind == BufferKind::kBytesOut;
+  }
+  // Where `last` writes output `t`, on its way to the caller.
+  std::uint32_t add_result(std::uint32_t t, const Dims& dims, const Dispatch& last,
+                           const std::string& name) {
+    const std::uint64_t values = dims.pixels() * dims.c;
+    const bool as_bytes =
+        std::any_of(last.buffers.begin(), last.buffers.end(),
+                    [](const BufferRef& ref) { return ref.kind == BufferKind::kBytesOut; });
+    const std::uint32_t checks = as_bytes ? last.groups[0] * last.groups[1] * last.groups[2] : 0;
+    const std::uint64_t bytes =
+        as_bytes ? (values + 3) / 4 * 4 + std::uint64_t{checks} * 4 : values * 4;
     const std::uint32_t result = builder_.add_buffer(Home::kDownload, bytes, name);
     // A kernel's scattered stores through the bus run at 2 GB/s, a copy of the same bytes at 50.
     const std::uint32_t out =
         unified_memory_ ? result : builder_.add_buffer(Home::kArena, bytes, name);
     if (out != result) builder_.add_copy(out, result);
-    results_[t] = {dims, result};
+    results_[t] = {dims, result, checks};
     return out;
   }
 
@@ -187,8 +202,10 @@ class Planner {
         return tensor(inputs[ref.index]);
       }
       if (ref.kind == BufferKind::kOutput) return tensor(t);
-      if (ref.kind == BufferKind::kFloatsOut) {
-        return add_result(t, shapes_[t], name_of(t) + " as floats");
+      if (is_result(ref)) {
+        const bool bytes = ref.kind == BufferKind::kBytesOut;
+        return add_result(t, shapes_[t], group.lowered.dispatches.back(),
+                          name_of(t) + (bytes ? " as bytes" : " as floats"));
       }
       return buffer_of(ref, *group.consts, name);
     };
@@ -221,11 +238,12 @@ class Planner {
   ProgramBuilder builder_;
   std::vector<std::uint32_t> tensors_, consts_;  // buffers of the program
   std::uint32_t picture_ = kNoBuffer;
-  struct FloatsOut {
+  struct ResultOut {
     Dims dims;
     std::uint32_t buffer;
+    std::uint32_t checks;  // as PlannedOutput
   };
-  std::map<std::uint32_t, FloatsOut> results_;  // by tensor
+  std::map<std::uint32_t, ResultOut> results_;  // by tensor
 };
 
 }  // namespace

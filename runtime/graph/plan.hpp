@@ -23,13 +23,19 @@ struct Lowering {
   std::function<Result<Lowered>(const LowerRequest&, const float[4], const float[4])> stem =
       lower_stem;
   std::function<Result<Lowered>(const LowerRequest&)> head = lower_head;
+  std::function<Result<Lowered>(const LowerRequest&)> head_bytes = lower_head_bytes;
   std::function<Result<Lowered>(const Dims&, const DeviceTraits&)> output = lower_output;
+  std::function<Result<Lowered>(const Dims&, const DeviceTraits&)> output_bytes =
+      lower_output_bytes;
   std::function<Result<Lowered>(const Dims&, bool, const DeviceTraits&)> best = lower_best;
 };
 
 struct PlannedOutput {
   Dims dims;
-  std::uint64_t offset = 0;  // of tight floats in download memory
+  std::uint64_t offset = 0;  // of tight floats in download memory; of bytes where they are wished
+  // Behind these bytes and what fills their last word: words that are not 0 where a value is no
+  // number.
+  std::uint32_t checks = 0;
 };
 
 // What is wanted of a graph.
@@ -37,7 +43,7 @@ struct PlanWish {
   // Where `count` is not 0, the graph ends behind the last of these nodes, and its outputs are what
   // they compute.
   std::size_t first_node = 0, node_count = 0;
-  bool best_class = false;  // as GraphOptions
+  bool best_class = false, bytes = false;  // as GraphOptions; of a whole graph
 };
 
 struct PlannedGraph {

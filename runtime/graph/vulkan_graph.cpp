@@ -43,6 +43,7 @@ class VulkanGraph final : public GraphBackend {
   Status upload_weights();
   Status prepare(const InputShape& shape, RunTimings* timings) override;
   Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings) override;
+  Result<std::vector<TensorU8>> run_bytes(const Pictures& pictures, RunTimings* timings) override;
   Result<std::vector<TensorF32>> run_nodes(const Pictures& pictures, std::size_t first,
                                            std::size_t count) override;
   Result<std::vector<StepTime>> profile(const Pictures& pictures, std::uint32_t repeats,
@@ -74,6 +75,7 @@ class VulkanGraph final : public GraphBackend {
   Result<PlannedGraph> proven_plan(const InputShape& shape, const PlanWish& wish);
   Result<Plan*> plan_for(const InputShape& shape, RunTimings* timings);
   Status submit(Plan* plan, const Pictures& pictures, RunTimings* timings);
+  Result<Plan*> run_plan(const Pictures& pictures, RunTimings* timings);
   Result<std::vector<TensorF32>> read_outputs(const PlannedGraph& planned) const;
   Error not_finite(const Pictures& pictures);
   Status record(Plan* plan);
@@ -164,6 +166,7 @@ Result<Plan*> VulkanGraph::plan_for(const InputShape& shape, RunTimings* timings
   if (plan == nullptr) {
     PlanWish wish;
     wish.best_class = options.best_class;
+    wish.bytes = options.bytes;
     auto planned = proven_plan(shape, wish);
     if (!planned) return std::move(planned).error();
     plan = plans.insert(shape, Plan{*std::move(planned), nullptr, 0});
@@ -233,11 +236,38 @@ Result<std::vector<TensorF32>> VulkanGraph::read_outputs(const PlannedGraph& pla
   return outputs;
 }
 
-Result<std::vector<TensorF32>> VulkanGraph::run(const Pictures& pictures, RunTimings* timings) {
+// Up to where the results lie in download memory.
+Result<Plan*> VulkanGraph::run_plan(const Pictures& pictures, RunTimings* timings) {
   auto plan = plan_for({pictures.n, pictures.h, pictures.w}, timings);
-  if (!plan) return std::move(plan).error();
+  if (!plan) return plan;
   if (auto s = submit(*plan, pictures, timings); !s) return std::move(s).error();
   if (repeats != 0) report(**plan);
+  return plan;
+}
+
+Result<std::vector<TensorU8>> VulkanGraph::run_bytes(const Pictures& pictures,
+                                                     RunTimings* timings) {
+  auto plan = run_plan(pictures, timings);
+  if (!plan) return std::move(plan).error();
+  const auto begin = Clock::now();
+  std::vector<TensorU8> outputs;
+  const auto mapped = executor->mapped(Home::kDownload);
+  for (const PlannedOutput& o : (*plan)->planned.outputs) {
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(mapped.data() + o.offset);
+    const std::uint64_t values = o.dims.pixels() * o.dims.c;
+    const auto checks = mapped.subspan(o.offset + (values + 3) / 4 * 4, std::size_t{o.checks} * 4);
+    if (std::any_of(checks.begin(), checks.end(), [](std::byte b) { return b != std::byte{0}; })) {
+      return not_finite(pictures);
+    }
+    outputs.push_back({o.dims.n, o.dims.h, o.dims.w, o.dims.c, {bytes, bytes + values}});
+  }
+  if (timings != nullptr) timings->download_ms = ms_since(begin);
+  return outputs;
+}
+
+Result<std::vector<TensorF32>> VulkanGraph::run(const Pictures& pictures, RunTimings* timings) {
+  auto plan = run_plan(pictures, timings);
+  if (!plan) return std::move(plan).error();
   const auto begin = Clock::now();
   auto outputs = read_outputs((*plan)->planned);
   if (!outputs) return outputs;

@@ -20,7 +20,7 @@ constexpr int kGroundSide = 48;  // that much on each side
 
 int up_to_grid(int v) { return (v + kGrid - 1) / kGrid * kGrid; }
 
-// Mean of the map over a rotated rectangle.
+// Mean of the map, as it has its values, over a rotated rectangle.
 float mean_inside(const cv::Mat& map, const Quad& quad) {
   cv::Rect around = cv::boundingRect(std::vector<cv::Point2f>(quad.begin(), quad.end()));
   around &= cv::Rect(0, 0, map.cols, map.rows);
@@ -75,23 +75,28 @@ Result<Look> look(Net& net, const cv::Mat& picture, const DetectPlan& plan,
   PictureBatch batch(1, static_cast<std::uint32_t>(input.rows),
                      static_cast<std::uint32_t>(input.cols));
   batch.put(0, input);
-  auto map = net.run(batch.pictures());
-  if (!map) return map.error();
-  if (map->values.size() != static_cast<std::size_t>(input.rows) * input.cols) {
-    return Error{ErrorCode::kUnsupported,
-                 "the detection model answers " + std::to_string(map->values.size()) +
-                     " values for " + std::to_string(input.cols) + " x " +
-                     std::to_string(input.rows) +
-                     " pixels, expected one for each: is this a detection model?"};
-  }
-  const cv::Mat view(input.rows, input.cols, CV_32F, map->values.data());
-  if (!cv::checkRange(view)) {
-    return Error{ErrorCode::kNotFinite,
-                 "the detection model answers values that are not numbers: the device computes "
-                 "this variant wrongly, force another one with SPIRKILN_VARIANT=fp32"};
-  }
+  const auto boxes_of = [&](auto map, int type) -> Result<std::vector<Box>> {
+    if (!map) return map.error();
+    if (map->values.size() != static_cast<std::size_t>(input.rows) * input.cols) {
+      return Error{ErrorCode::kUnsupported,
+                   "the detection model answers " + std::to_string(map->values.size()) +
+                       " values for " + std::to_string(input.cols) + " x " +
+                       std::to_string(input.rows) +
+                       " pixels, expected one for each: is this a detection model?"};
+    }
+    const cv::Mat view(input.rows, input.cols, type, map->values.data());
+    if (!cv::checkRange(view)) {
+      return Error{ErrorCode::kNotFinite,
+                   "the detection model answers values that are not numbers: the device computes "
+                   "this variant wrongly, force another one with SPIRKILN_VARIANT=fp32"};
+    }
+    return boxes_of_map(view, plan, picture.size(), options);
+  };
+  auto boxes = net.gives_bytes() ? boxes_of(net.run_bytes(batch.pictures()), CV_8U)
+                                 : boxes_of(net.run(batch.pictures()), CV_32F);
+  if (!boxes) return boxes.error();
   Look out;
-  out.boxes = boxes_of_map(view, plan, picture.size(), options);
+  out.boxes = std::move(*boxes);
   out.full = out.boxes.size() >= options.max_boxes;
   out.boxes = merged(std::move(out.boxes));
   for (Box& box : out.boxes) box.quad = grown(box.quad, options, picture.size());
@@ -149,8 +154,12 @@ DetectPlan plan_detection(cv::Size picture, float zoom, const OcrOptions& option
 
 std::vector<Box> boxes_of_map(const cv::Mat& map, const DetectPlan& plan, cv::Size picture,
                               const OcrOptions& options) {
+  // A byte is above what its rounding would take a probability of the threshold to.
+  const bool bytes = map.type() == CV_8U;
+  const float unit = bytes ? 255.0f : 1.0f;
   cv::Mat mask;
-  cv::compare(map, options.mask_threshold, mask, cv::CMP_GT);
+  cv::compare(map, bytes ? std::floor(options.mask_threshold * unit) : options.mask_threshold, mask,
+              cv::CMP_GT);
   std::vector<std::vector<cv::Point>> contours;
   cv::findContours(mask, contours, cv::RETR_LIST, cv::CHAIN_APPROX_SIMPLE);
 
@@ -164,7 +173,7 @@ std::vector<Box> boxes_of_map(const cv::Mat& map, const DetectPlan& plan, cv::Si
     cv::RotatedRect rect = cv::minAreaRect(contour);
     if (std::min(rect.size.width, rect.size.height) < kMinBoxSide) continue;
     Box box;
-    box.score = mean_inside(map, ordered_corners(rect));
+    box.score = mean_inside(map, ordered_corners(rect)) / unit;
     if (box.score < options.box_threshold) continue;
     // Unclipping a rectangle with round joins and boxing it again grows it by the distance.
     const float grow =

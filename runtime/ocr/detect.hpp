@@ -30,7 +30,8 @@ struct Box {
   float score = 0;
 };
 
-// Boxes of a map (rows x cols floats, the plan's input size). Coordinates are the picture's.
+// Boxes of a map (the plan's input size) of probabilities: floats, or bytes of 255 times as much.
+// Coordinates are the picture's.
 std::vector<Box> boxes_of_map(const cv::Mat& map, const DetectPlan& plan, cv::Size picture,
                               const OcrOptions& options);
 

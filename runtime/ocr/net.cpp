@@ -10,11 +10,29 @@ namespace {
 
 class GraphNet final : public Net {
  public:
-  GraphNet(Graph graph, bool best_class) : graph_(std::move(graph)), best_class_(best_class) {}
+  GraphNet(Graph graph, bool best_class, bool bytes)
+      : graph_(std::move(graph)), best_class_(best_class), bytes_(bytes) {}
 
   Result<TensorF32> run(const Pictures& pictures) override {
     RunTimings timings;
-    auto outputs = graph_.run(pictures, &timings);
+    return first_of(graph_.run(pictures, &timings), timings);
+  }
+  Result<TensorU8> run_bytes(const Pictures& pictures) override {
+    RunTimings timings;
+    return first_of(graph_.run_bytes(pictures, &timings), timings);
+  }
+
+  bool gives_best_class() const override { return best_class_; }
+  bool gives_bytes() const override { return bytes_; }
+
+  RunTimings timings() const override {
+    const std::lock_guard lock(mutex_);
+    return sum_;
+  }
+
+ private:
+  template <typename Tensor>
+  Result<Tensor> first_of(Result<std::vector<Tensor>> outputs, const RunTimings& timings) {
     if (!outputs) return outputs.error();
     if (outputs->empty()) {
       return Error{ErrorCode::kUnsupported, "the model has no output: pack it again"};
@@ -28,24 +46,16 @@ class GraphNet final : public Net {
     return std::move(outputs->front());
   }
 
-  bool gives_best_class() const override { return best_class_; }
-
-  RunTimings timings() const override {
-    const std::lock_guard lock(mutex_);
-    return sum_;
-  }
-
- private:
   Graph graph_;
-  bool best_class_;
+  bool best_class_, bytes_;
   mutable std::mutex mutex_;
   RunTimings sum_;
 };
 
 }  // namespace
 
-std::shared_ptr<Net> make_net(Graph graph, bool best_class) {
-  return std::make_shared<GraphNet>(std::move(graph), best_class);
+std::shared_ptr<Net> make_net(Graph graph, bool best_class, bool bytes) {
+  return std::make_shared<GraphNet>(std::move(graph), best_class, bytes);
 }
 
 }  // namespace spirkiln

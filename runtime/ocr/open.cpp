@@ -32,7 +32,7 @@ Result<std::shared_ptr<Net>> open_net(const fs::path& file, const Device& device
                                           " channels, expected " + std::to_string(channels) + " (" +
                                           because + ")"};
   }
-  return make_net(std::move(*graph), options.best_class);
+  return make_net(std::move(*graph), options.best_class, options.bytes);
 }
 
 // share/spirkiln of the tree that this library is installed in, empty outside of one. lib may have
@@ -63,7 +63,9 @@ Result<OcrReader> OcrReader::open(const std::string& folder, const Device& devic
   const std::string keys = (root / "ppocr_keys_v1.txt").string();
   auto dictionary = Dictionary::open(keys);
   if (!dictionary) return std::move(dictionary).error();
-  auto detect = open_net(root / "det.spkm", device, graph_options, 1, "how likely a pixel is text");
+  GraphOptions of_pictures = graph_options;
+  of_pictures.bytes = true;  // a mask and means of probabilities are wanted
+  auto detect = open_net(root / "det.spkm", device, of_pictures, 1, "how likely a pixel is text");
   if (!detect) return std::move(detect).error();
   auto orient = open_net(root / "cls.spkm", device, graph_options, 2, "upright, upside-down");
   if (!orient) return std::move(orient).error();

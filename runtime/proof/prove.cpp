@@ -32,8 +32,18 @@ std::vector<std::byte> bytes_of(const AnswerBuffer& b, Form form) {
 }
 
 std::uint64_t result_bytes(const AnswerResult& r, Form form) {
+  if (r.kind == AnswerKind::kBytes) return r.values.size();
   const bool fp32 = r.kind == AnswerKind::kFloat || form.storage == table::Storage::kFp32;
   return r.values.size() * (fp32 ? 4 : 2);
+}
+
+std::vector<float> values_of(std::span<const std::byte> bytes, AnswerKind kind, Form form) {
+  if (kind != AnswerKind::kBytes) {
+    return from_storage(bytes, kind == AnswerKind::kFloat ? kFp32 : form);
+  }
+  std::vector<float> values;
+  for (const std::byte b : bytes) values.push_back(static_cast<float>(std::to_integer<int>(b)));
+  return values;
 }
 
 // All tasks of one form as one program.
@@ -172,8 +182,7 @@ class Batch {
     const ProgramBuffer& out = program.buffers[r.out];
     const ProgramBuffer& guard = program.buffers[r.guard];
     const auto bytes = mapped.subspan(out.offset, result_bytes(r.answer->result, form_));
-    const bool floats = r.answer->result.kind == AnswerKind::kFloat;
-    const auto values = from_storage(bytes, floats ? kFp32 : form_);
+    const auto values = values_of(bytes, r.answer->result.kind, form_);
     const AnswerClass c = answer_class(form_.storage, form_.arithmetic);
     compare(*r.answer, c, values, r.finding);
     const auto begin = out.offset + bytes.size();

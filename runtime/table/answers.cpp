@@ -198,7 +198,6 @@ class Decoder {
     if (const char* fault = read_size(&r->binding, &r->kind, &count); fault != nullptr) {
       return fault;
     }
-    if (r->kind == AnswerKind::kBytes) return "the result's kind";
     r->scale = in_.real();
     r->bound = in_.real();
     bool finite = std::isfinite(r->scale) && std::isfinite(r->bound);

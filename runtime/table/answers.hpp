@@ -81,7 +81,7 @@ inline constexpr std::size_t kAnswerClasses = 3;
 struct AnswerResult {
   static constexpr std::int16_t kNotCompared = -32768;
   std::uint32_t binding = 0;
-  AnswerKind kind = AnswerKind::kTensor;  // kTensor or kFloat
+  AnswerKind kind = AnswerKind::kTensor;
   float scale = 1;
   float bound = 0;  // of an answer about subnormals: no flushing gives more than this
   std::array<float, kAnswerClasses> tolerance{};  // negative: not for variants of this class

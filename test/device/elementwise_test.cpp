@@ -188,4 +188,44 @@ TEST_CASE("a tensor becomes tight floats", "[unpack]") {
   }
 }
 
+TEST_CASE("a tensor becomes bytes", "[unpack][bytes]") {
+  if (!device()) SKIP("no Vulkan device");
+  std::size_t turn = 0;
+  for (const Dims& dims : {Dims{1, 1, 1, 1}, Dims{2, 3, 5, 7}, Dims{1, 4, 9, 8}, Dims{1, 17, 13, 1},
+                           Dims{2, 41, 67, 3}}) {
+    Maker make(1210);
+    Case c;
+    c.output = dims;
+    c.inputs = {make.tensor(dims, 1.25)};  // beyond 0 and 1
+    c.inputs[0].mag.assign(c.inputs[0].v.size(), 0);  // exact in every form
+    const auto lowered = lower_output_bytes(dims, device_traits());
+    REQUIRE(lowered.ok());
+    for (const Form form : forms_for(turn == 0 ? Forms::kAll : Forms::kBuffers, turn)) {
+      if (runner(form) == nullptr) continue;
+      INFO(form_name(form) << ", channels " << dims.c);
+      check_lowered(*lowered, c, c.inputs[0], form);
+    }
+    ++turn;
+  }
+}
+
+TEST_CASE("bytes of a tensor with a value that is no number", "[unpack][bytes]") {
+  if (!device()) SKIP("no Vulkan device");
+  Case c;
+  c.output = {1, 20, 30, 3};
+  c.inputs = {Maker(1220).tensor(c.output)};
+  const auto lowered = lower_output_bytes(c.output, device_traits());
+  REQUIRE(lowered.ok());
+  const std::size_t values = c.output.pixels() * c.output.c;
+  const std::size_t a_group = std::size_t{lowered->dispatches[0].local_size[0]} * 4;
+  REQUIRE(values > a_group);
+  c.inputs[0].v[a_group + 1] = INFINITY;
+  const auto out = run_lowered(*lowered, c, kFp32);
+  for (std::size_t i = 0; i < check_words(*lowered); ++i) {
+    std::uint32_t word;
+    std::memcpy(&word, out.data() + values + i * 4, 4);
+    CHECK((word != 0) == (i == 1));
+  }
+}
+
 }  // namespace spirkiln::test

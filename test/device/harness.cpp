@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness.hpp"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdio>
@@ -72,6 +73,32 @@ void compare(const std::vector<float>& got, const oracle::Tensor& want, Form for
   CHECK(worst <= 1);
   INFO("padding lanes that are not finite, or not zero where they have to be");
   CHECK(bad == 0);
+}
+
+// As bytes, and behind them, in whole words, zeros: nothing was no number.
+void compare_bytes(const std::vector<std::byte>& got, const oracle::Tensor& want, Form form) {
+  double worst = 0;
+  std::size_t worst_at = 0;
+  for (std::size_t i = 0; i < want.v.size(); i++) {
+    // Rounded to the nearest, either one at a tie.
+    const double limit = 255 * tolerance(form, want.mag[i]) + 0.5 + 1e-6;
+    const double exact = 255 * std::clamp(want.v[i], 0.0, 1.0);
+    const double ratio = std::abs(std::to_integer<int>(got[i]) - exact) / limit;
+    if (ratio > worst) worst = ratio, worst_at = i;
+  }
+  INFO("value " << worst_at << ": expected 255 times " << want.v[worst_at] << ", got "
+                << std::to_integer<int>(got[worst_at]));
+  CHECK(worst <= 1);
+  CHECK(std::all_of(got.begin() + static_cast<std::ptrdiff_t>(want.v.size()), got.end(),
+                    [](std::byte b) { return b == std::byte{0}; }));
+}
+
+// What the last dispatch writes.
+BufferKind result_of(const Lowered& lowered) {
+  for (const BufferRef& ref : lowered.dispatches.back().buffers) {
+    if (ref.kind == BufferKind::kFloatsOut || ref.kind == BufferKind::kBytesOut) return ref.kind;
+  }
+  return BufferKind::kOutput;
 }
 
 struct Session {
@@ -336,9 +363,7 @@ void add_residual(Case* c, std::uint32_t way, std::size_t seed) {
 
 }  // namespace
 
-void check_lowered(const Lowered& lowered, const Case& c, const oracle::Tensor& want, Form form) {
-  KernelRunner* r = runner(form);
-  if (r == nullptr) return;
+std::vector<std::byte> run_lowered(const Lowered& lowered, const Case& c, Form form) {
   KernelRunner::Buffers buffers;
   if (c.bytes.empty()) {
     for (const auto& t : c.inputs) buffers.inputs.push_back(to_storage(padded(t), form));
@@ -350,17 +375,33 @@ void check_lowered(const Lowered& lowered, const Case& c, const oracle::Tensor& 
   buffers.bytes_in.resize(c.bytes.size());
   std::transform(c.bytes.begin(), c.bytes.end(), buffers.bytes_in.begin(),
                  [](std::uint8_t b) { return std::byte{b}; });
-  const auto& result = lowered.dispatches.back().buffers;
-  const bool floats = std::any_of(result.begin(), result.end(), [](const BufferRef& ref) {
-    return ref.kind == BufferKind::kFloatsOut;
-  });
-  buffers.output_bytes = floats ? 0 : c.output.vectors() * vector_bytes(form);
-  buffers.floats_out_bytes = floats ? c.output.pixels() * c.output.c * 4 : 0;
-  auto out = r->run(lowered, buffers);
+  const BufferKind kind = result_of(lowered);
+  const std::uint64_t values = c.output.pixels() * c.output.c;
+  if (kind == BufferKind::kOutput) {
+    buffers.output_bytes = c.output.vectors() * vector_bytes(form);
+  } else if (kind == BufferKind::kFloatsOut) {
+    buffers.floats_out_bytes = values * 4;
+  } else {
+    buffers.floats_out_bytes = (values + 3) / 4 * 4 + check_words(lowered) * 4;
+  }
+  auto out = runner(form)->run(lowered, buffers);
   if (!out) FAIL(out.error().message);
   note_run(lowered, form);
-  if (floats) {
-    const auto tight = from_storage(out->floats_out, kFp32);
+  return kind == BufferKind::kOutput ? out->output : out->floats_out;
+}
+
+std::uint64_t check_words(const Lowered& lowered) {
+  const auto& groups = lowered.dispatches.back().groups;
+  return std::uint64_t{groups[0]} * groups[1] * groups[2];
+}
+
+void check_lowered(const Lowered& lowered, const Case& c, const oracle::Tensor& want, Form form) {
+  if (runner(form) == nullptr) return;
+  const std::vector<std::byte> out = run_lowered(lowered, c, form);
+  const BufferKind kind = result_of(lowered);
+  if (kind == BufferKind::kBytesOut) return compare_bytes(out, want, form);
+  if (kind == BufferKind::kFloatsOut) {
+    const auto tight = from_storage(out, kFp32);
     std::vector<float> got(c.output.vectors() * 4);
     for (std::size_t i = 0; i < tight.size(); i++) {
       got[i / c.output.c * c.output.c4() * 4 + i % c.output.c] = tight[i];
@@ -368,7 +409,7 @@ void check_lowered(const Lowered& lowered, const Case& c, const oracle::Tensor& 
     compare(got, want, form, true);
     return;
   }
-  compare(from_storage(out->output, form), want, form,
+  compare(from_storage(out, form), want, form,
           c.node.op == model::Op::kSoftmax && !(c.node.flags & model::kHasResidual));
 }
 

@@ -83,7 +83,12 @@ struct RunOptions {
 // and between kernels, so that every kernel and every form has all three.
 void check(const Case& c, const RunOptions& options);
 
-// What lowering made, run on the data of `c` and compared with `want`. Skips forms that the device
+// What lowering made, run on the data of `c`: the bytes of what its last dispatch writes, a tensor
+// in the form's storage or what goes to the caller. The device must be able to run the form.
+std::vector<std::byte> run_lowered(const Lowered& lowered, const Case& c, Form form);
+// Of a result as bytes, the words behind them: one a workgroup.
+std::uint64_t check_words(const Lowered& lowered);
+// The same compared with `want`. Skips forms that the device
 // cannot run.
 void check_lowered(const Lowered& lowered, const Case& c, const oracle::Tensor& want, Form form);
 

@@ -184,11 +184,11 @@ Case transposed(Numbers numbers, std::uint32_t inputs) {
   return c;
 }
 
-Case one_channel(Numbers numbers) {
+Case one_channel(Numbers numbers, std::uint32_t width) {
   constexpr std::uint32_t kIn = 22;
   Case c = make(Op::kDeconv, numbers, {2, 2, 2, 2, 0, 0, 0, 0, 1, 1, kIn, 1});
-  c.output = {2, 10, 14, 1};
-  add_input(&c, {2, 5, 7, kIn}, 145);
+  c.output = {2, 10, 2 * width, 1};
+  add_input(&c, {2, 5, width, kIn}, 145);
   c.consts = {weights(pad4(kIn) * 4, 1, 146, numbers, pad4(kIn) * 4, kIn * 4)};
   add_scale_and_bias(&c, 1, 147);
   return c;

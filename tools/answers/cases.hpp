@@ -43,7 +43,7 @@ Case stem(Numbers numbers, const Data& bytes);  // input 0: a picture's bytes
 Case depthwise(Numbers numbers);
 Case wide_depthwise(Numbers numbers);  // another window, in other steps
 Case transposed(Numbers numbers, std::uint32_t inputs = 30);
-Case one_channel(Numbers numbers);  // transposed, to one channel
+Case one_channel(Numbers numbers, std::uint32_t width = 7);  // transposed, to one channel
 Case affine(Numbers numbers);
 Case binary(Numbers numbers);
 Case resize(Numbers numbers);

@@ -100,6 +100,7 @@ struct Result {
   AnswerKind kind = AnswerKind::kTensor;
   std::vector<double> values;
   double mag = 0;  // the largest of what rounding is relative to
+  double unit = 1;  // as bytes: 255, which that is in
 };
 
 Result stored(const oracle::Tensor& t, bool padding_is_zero) {
@@ -192,8 +193,9 @@ class Writer {
   }
 
  private:
+  static constexpr const char* kKinds[] = {"tensor", "float", "bytes"};
+
   void add_buffer(std::uint32_t binding, const Data& d) {
-    static constexpr const char* kKinds[] = {"tensor", "float", "bytes"};
     const AnswerSeed &s = d.seed, usual;
     text += fmt::format("  {{ binding = {}, kind = \"{}\", count = {}, seed = {}", binding,
                         kKinds[static_cast<int>(d.kind)], d.count, s.seed);
@@ -213,13 +215,17 @@ class Writer {
 
   void add_result(std::uint32_t binding, const Case& c, const Result& r) {
     text += fmt::format("[answer.result]\nbinding = {}\n", binding);
-    if (r.kind == AnswerKind::kFloat) text += "kind = \"float\"\n";
+    if (r.kind != AnswerKind::kTensor) {
+      text += fmt::format("kind = \"{}\"\n", kKinds[static_cast<int>(r.kind)]);
+    }
     if (c.step > 0) text += fmt::format("step = {}\n", c.step);
     // README.md of test/device says why these factors.
-    const double half = 0x1p-10 * r.mag + 0x1p-24 + c.extra;
+    const double last = r.kind == AnswerKind::kBytes ? 1 : 0;  // a tie may be rounded either way
+    const double single = r.unit * 0x1p-21 * r.mag + last;
+    const double half = r.unit * (0x1p-10 * r.mag + 0x1p-24 + c.extra) + last;
     text += fmt::format("tolerance = {{ {}fp16 = {:.6g}, fp16a = {:.6g} }}\n",
-                        c.subnormal ? "" : fmt::format("fp32 = {:.6g}, ", 0x1p-21 * r.mag), half,
-                        half + 3 * 0x1p-10 * r.mag);
+                        c.subnormal ? "" : fmt::format("fp32 = {:.6g}, ", single), half,
+                        half + r.unit * 3 * 0x1p-10 * r.mag);
     if (c.subnormal) {
       double most = r.mag;
       for (const double v : r.values) most = std::isnan(v) ? most : std::max(most, std::abs(v));
@@ -547,28 +553,46 @@ void add_stem(Writer* out, Numbers numbers, std::optional<model::Activation> act
   });
 }
 
-void add_head(Writer* out, const Case& c) {
-  auto lowered = lower_head({c.node, c.dims, c.output, small_groups()});
+// Floats as bytes_out.glsl has them.
+Result as_bytes(const Result& floats, const Dispatch& d) {
+  Result r{AnswerKind::kBytes, {}, floats.mag, 255};
+  for (const double v : floats.values) {
+    r.values.push_back(std::floor(std::clamp(v, 0.0, 1.0) * 255 + 0.5));
+  }
+  // What fills the last word, and a word for each workgroup: nothing was no number.
+  const std::size_t groups = std::size_t{d.groups[0]} * d.groups[1] * d.groups[2];
+  r.values.resize((r.values.size() + 3) / 4 * 4 + groups * 4, 0);
+  return r;
+}
+
+void add_head(Writer* out, const Case& c, bool bytes = false) {
+  auto lowered =
+      (bytes ? lower_head_bytes : lower_head)({c.node, c.dims, c.output, small_groups()});
   if (!lowered) die(lowered.error().message);
   const Result lanes = result_of(c);
   Result r{AnswerKind::kFloat, {}, lanes.mag};
   for (std::size_t i = 0; i < lanes.values.size(); i += 4) r.values.push_back(lanes.values[i]);
+  if (bytes) r = as_bytes(r, lowered->dispatches[0]);
   out->add(lowered->dispatches[0], 0, c, r, [&](const BufferRef& ref) -> const Data* {
     if (ref.kind == BufferKind::kInput) return &c.inputs.at(ref.index);
     return ref.kind == BufferKind::kConst ? &c.consts.at(ref.index) : nullptr;
   });
 }
 
-void add_floats(Writer* out, Numbers numbers) {
+void add_floats(Writer* out, Numbers numbers, bool bytes = false) {
   Case c;
   c.subnormal = numbers == Numbers::kSubnormal;
   const Dims x{1, 5, 7, 6};
   c.step = c.subnormal ? 0x1p-24 : 0x1p-10;
-  auto lowered = lower_output(x, small_groups());
+  auto lowered = (bytes ? lower_output_bytes : lower_output)(x, small_groups());
   if (!lowered) die(lowered.error().message);
   const Data data = tensor(x, 260, numbers);
   Result r{AnswerKind::kFloat, tight(data, x).v, 0};
   for (const double v : r.values) r.mag = std::max(r.mag, std::abs(v));
+  if (bytes) {
+    c.step = 1;
+    r = as_bytes(r, lowered->dispatches[0]);
+  }
   out->add(lowered->dispatches[0], 0, c, r, [&](const BufferRef& ref) -> const Data* {
     return ref.kind == BufferKind::kInput ? &data : nullptr;
   });
@@ -607,6 +631,12 @@ void add_paths_of_groups(Writer* out) {
   Case head = one_channel(Numbers::kOrdinary);
   head.node.epilogue.act = model::Activation::kSigmoid;
   add_head(out, head);
+  // Subnormals are no bytes but 0.
+  Case head_of_bytes = one_channel(Numbers::kOrdinary, 8);
+  add_head(out, head_of_bytes, true);
+  head_of_bytes.node.epilogue.act = model::Activation::kSigmoid;
+  add_head(out, head_of_bytes, true);
+  add_floats(out, Numbers::kOrdinary, true);
   add_stem(out, Numbers::kOrdinary, model::Activation::kSwish);
   Case product = scaled(Numbers::kOrdinary);
   product.dims.pop_back();

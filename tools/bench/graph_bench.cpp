@@ -29,6 +29,7 @@ Status first_run(Form& form, const Device& device, const Model& model, const Pic
   options.variant = form.row.variant;
   options.threads = wanted.threads;
   options.best_class = wanted.best_class;
+  options.bytes = wanted.bytes;
   options.message = message;
   const auto start = Clock::now();
   auto graph = Graph::create(device, model, options);
@@ -44,12 +45,17 @@ Status first_run(Form& form, const Device& device, const Model& model, const Pic
   return Ok{};
 }
 
-Status timed_run(Form& form, const Pictures& pictures, bool keep) {
+Status timed_run(Form& form, const Pictures& pictures, bool bytes, bool keep) {
   RunTimings timings;
   const double processor = processor_ms();
   const auto start = Clock::now();
-  auto outputs = form.graph->run(pictures, &timings);
-  if (!outputs) return std::move(outputs).error();
+  if (bytes) {
+    auto outputs = form.graph->run_bytes(pictures, &timings);
+    if (!outputs) return std::move(outputs).error();
+  } else {
+    auto outputs = form.graph->run(pictures, &timings);
+    if (!outputs) return std::move(outputs).error();
+  }
   if (keep) {
     form.cpu.push_back(processor_ms() - processor);
     form.wall.push_back(ms_since(start));
@@ -96,7 +102,8 @@ Result<std::vector<GraphBenchRow>> bench_graph(const Device& device,
     const bool keep = ms_since(warm) >= options.warm_ms;
     for (Form& form : forms) {
       if (!form.graph) continue;
-      if (const Status status = timed_run(form, pictures, keep); !status) return status.error();
+      const Status status = timed_run(form, pictures, options.bytes, keep);
+      if (!status) return status.error();
     }
     done += keep ? 1 : 0;
   }

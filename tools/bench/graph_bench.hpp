@@ -20,6 +20,7 @@ struct GraphBenchOptions {
   std::uint32_t seed = 1;             // of the picture
   std::string raw;                    // a file with its bytes instead, as picture_bytes() has it
   bool best_class = false;            // results as GraphOptions::best_class has them
+  bool bytes = false;                 // and as GraphOptions::bytes
   std::uint32_t threads = 0;          // of the CPU backend, which has one form without a name
 };
 

@@ -196,8 +196,10 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(0, 60000));
   graph->add_option("--seed", options.seed, "of the picture");
   add_raw(graph, &options.raw);
-  graph->add_flag("--best-class", options.best_class,
-                  "results are the best class of each position, found on the device");
+  auto* best = graph->add_flag("--best-class", options.best_class,
+                               "results are the best class of each position, found on the device");
+  graph->add_flag("--bytes", options.bytes, "results are bytes, made on the device")
+      ->excludes(best);
   graph->add_option("--device", device_text, "the device's index, or a part of its name");
   graph->add_option("--backend", backend, "vulkan or cpu")->check(CLI::IsMember({"vulkan", "cpu"}));
   graph->add_option("--threads", options.threads, "of the CPU backend")->check(CLI::Range(1, 1024));

@@ -32,7 +32,7 @@ struct Arguments {
   std::string pack, shape, variant, device, peak_file, raw;
   std::uint32_t repeats = 20, rounds = 10, top = 0, seed = 1;
   double warm_ms = 500;
-  bool best_class = false, json = false;
+  bool best_class = false, bytes = false, json = false;
 };
 
 Result<Peaks> peaks_for(const Arguments& arguments, const Device& device) {
@@ -57,6 +57,7 @@ int run_prof(const Arguments& arguments) {
   GraphOptions options;
   options.variant = arguments.variant;
   options.best_class = arguments.best_class;
+  options.bytes = arguments.bytes;
   options.message = say;
   auto graph = Graph::create(*device, *model, options);
   if (!graph) return fail(graph.error().message);
@@ -219,8 +220,9 @@ void add_prof(CLI::App& app, Command* chosen) {
   mode->add_option("--warm-ms", a->warm_ms, "untimed running before")->check(CLI::Range(0, 60000));
   mode->add_option("--seed", a->seed, "of the picture");
   add_raw(mode, &a->raw);
-  mode->add_flag("--best-class", a->best_class,
-                 "results are the best class of each position, found on the device");
+  auto* best = mode->add_flag("--best-class", a->best_class,
+                              "results are the best class of each position, found on the device");
+  mode->add_flag("--bytes", a->bytes, "results are bytes, made on the device")->excludes(best);
   mode->add_option("--device", a->device, "the device's index, or a part of its name");
   mode->add_flag("--json", a->json, "all of it as one JSON object");
   tool::add_wish_options(*mode);

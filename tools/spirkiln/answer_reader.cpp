@@ -289,7 +289,6 @@ class Reader {
         r->binding = number(value, name, 0, kMaxAnswerBuffers - 1);
       } else if (name == "kind") {
         r->kind = kind(value);
-        if (r->kind == AnswerKind::kBytes) fail(value, "a result is of tensors or floats");
       } else if (name == "values") {
         values = reals(value, name, true);
       } else if (name == "step") {
@@ -302,6 +301,13 @@ class Reader {
       } else {
         unknown_key(key, "a result", kResultKeys, errors_);
       }
+    }
+    if (r->kind == AnswerKind::kBytes) {
+      const bool all = std::all_of(values.begin(), values.end(), [](float v) {
+        return std::isnan(v) || (v >= 0 && v <= 255 && v == std::floor(v));
+      });
+      if (!all) fail(node, "bytes are whole numbers of 0 to 255");
+      if (step == 0) step = 1;
     }
     set_values(node, values, step, r);
     for (const std::string_view name : {"binding", "values", "tolerance"}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first and the last node of a graph together with what lies between them and the caller: the
-// picture's bytes, and tight floats.
+// picture's bytes, and tight floats or bytes.
 #include "graph/lower/common.hpp"
 #include "graph/lower/tuning.hpp"
 #include "graph/lower/window.hpp"
@@ -55,12 +55,15 @@ Result<Lowered> lower_stem(const LowerRequest& conv, const float scale[4], const
   return out;
 }
 
-Result<Lowered> lower_head(const LowerRequest& deconv) {
+namespace {
+
+Result<Lowered> head(const LowerRequest& deconv, bool bytes) {
   const DeviceTraits& traits = deconv.traits;
   if (deconv.node.op != model::Op::kDeconv || deconv.node.flags != 0 || deconv.output.c != 1) {
     return unsupported(deconv, "no plain transposed convolution to one channel");
   }
-  if (!traits.may_use("deconv_floats")) return unsupported(deconv, "not on this device");
+  const std::string_view kernel = bytes ? "deconv_bytes" : "deconv_floats";
+  if (!traits.may_use(kernel)) return unsupported(deconv, "not on this device");
   if (Status s = lower::check_deconv(deconv); !s) return s.error();
   const Dims& x = deconv.inputs[0];
   const auto kh = static_cast<std::uint32_t>(deconv.node.i[0]);
@@ -69,12 +72,12 @@ Result<Lowered> lower_head(const LowerRequest& deconv) {
     return unsupported(deconv, "a window or channels beyond what the kernel holds");
   }
   Dispatch d;
-  d.kernel = "deconv_floats";
+  d.kernel = kernel;
   d.buffers = {{BufferKind::kInput, 0},
                {BufferKind::kConst, 0},
                {BufferKind::kConst, 1},
                {BufferKind::kConst, 2},
-               {BufferKind::kFloatsOut}};
+               {bytes ? BufferKind::kBytesOut : BufferKind::kFloatsOut}};
   lower::set_epilogue_specs(d, deconv.node);
   d.specs.push_back({"in4", x.c4()});
   d.specs.push_back({"kh", kh});
@@ -84,9 +87,17 @@ Result<Lowered> lower_head(const LowerRequest& deconv) {
   d.push_u32(x.w);
   d.flops = 8.0 * static_cast<double>(x.vectors()) * kh * kw;
   lower::set_sharing_grid(d, x.pixels(), traits);
+  if (bytes && (x.w * kw % 4 != 0 || d.local_size[0] * kw % 4 != 0)) {
+    return unsupported(deconv, "a word of four bytes would belong to two lines or workgroups");
+  }
   Lowered out;
   out.dispatches.push_back(std::move(d));
   return out;
 }
+
+}  // namespace
+
+Result<Lowered> lower_head(const LowerRequest& deconv) { return head(deconv, false); }
+Result<Lowered> lower_head_bytes(const LowerRequest& deconv) { return head(deconv, true); }
 
 }  // namespace spirkiln

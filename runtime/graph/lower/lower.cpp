@@ -65,21 +65,33 @@ Result<Lowered> lower_input(const Dims& input, const float scale[4], const float
   return out;
 }
 
-Result<Lowered> lower_output(const Dims& output, const DeviceTraits& traits) {
+namespace {
+
+Result<Lowered> unpacked(const Dims& output, const DeviceTraits& traits, bool bytes) {
   if (output.vectors() == 0 || output.vectors() >= lower::kMaxVectors / 4) {
     return Error{ErrorCode::kUnsupported,
                  "an output of " + lower::to_string(output) + ": expected 1 to 2^31 values"};
   }
   Dispatch d;
-  d.kernel = "unpack";
-  d.buffers = {{BufferKind::kInput, 0}, {BufferKind::kFloatsOut}};
+  d.kernel = bytes ? "unpack_bytes" : "unpack";
+  d.buffers = {{BufferKind::kInput, 0}, {bytes ? BufferKind::kBytesOut : BufferKind::kFloatsOut}};
   const std::uint64_t values = output.pixels() * output.c;  // fewer than four a vector
   d.push_u32(static_cast<std::uint32_t>(values));
   d.push_u32(output.c);
-  lower::set_linear_grid(d, values, traits);
+  lower::set_linear_grid(d, bytes ? (values + 3) / 4 : values, traits);
   Lowered out;
   out.dispatches.push_back(std::move(d));
   return out;
+}
+
+}  // namespace
+
+Result<Lowered> lower_output(const Dims& output, const DeviceTraits& traits) {
+  return unpacked(output, traits, false);
+}
+
+Result<Lowered> lower_output_bytes(const Dims& output, const DeviceTraits& traits) {
+  return unpacked(output, traits, true);
 }
 
 }  // namespace spirkiln

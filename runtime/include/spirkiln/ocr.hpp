@@ -68,12 +68,19 @@ class SPIRKILN_API Net {
   // True where run gives N x T x 2 instead of N x T x classes: of each step the best class and its
   // probability (GraphOptions::best_class).
   virtual bool gives_best_class() const { return false; }
+  // True where run_bytes gives the same as bytes (GraphOptions::bytes): detection then asks for
+  // them instead.
+  virtual bool gives_bytes() const { return false; }
+  virtual Result<TensorU8> run_bytes(const Pictures&) {
+    return Error{ErrorCode::kUnsupported, "this graph gives no bytes"};
+  }
   // Sums over all runs so far, where the implementation measures them.
   virtual RunTimings timings() const { return {}; }
 };
 
-// A Net on libspirkiln. `best_class` as the graph's options have it.
-SPIRKILN_API std::shared_ptr<Net> make_net(Graph graph, bool best_class = false);
+// A Net on libspirkiln. `best_class` and `bytes` as the graph's options have them.
+SPIRKILN_API std::shared_ptr<Net> make_net(Graph graph, bool best_class = false,
+                                           bool bytes = false);
 
 struct OcrNets {
   std::shared_ptr<Net> detect;  // N x H x W x 1: probability that a pixel is text

@@ -102,6 +102,12 @@ struct TensorF32 {
   std::vector<float> values;
 };
 
+// Tight bytes, N x H x W x C: 255 times each value cut to 0 ... 1, rounded.
+struct TensorU8 {
+  std::uint32_t n = 0, h = 0, w = 0, c = 0;
+  std::vector<std::uint8_t> values;
+};
+
 // Forms of kernels that a graph may be asked for: fp32, fp16p, fp16pa, fp16s, fp16sa, and the same
 // with tensors in images: image, image_fp16p and so on.
 SPIRKILN_API std::vector<std::string> variant_names();
@@ -115,6 +121,10 @@ struct GraphOptions {
   // found on the device: N x H x W x 2. What classifiers need, at a fraction of the bytes. A value
   // that is no number still makes the run an error.
   bool best_class = false;
+  // Outputs leave the device as bytes (TensorU8), made by the last kernel: what masks and other
+  // probabilities need, at a quarter of the bytes. Graph::run_bytes gives them, Graph::run 1/255 of
+  // each. A value that is no number still makes the run an error. Not together with best_class.
+  bool bytes = false;
   // For bisecting; empty: the environment's. Names and values that the kernels do not have are an
   // error that says which there are.
   std::string axes;  // $SPIRKILN_AXES: "DIRECT=1,...", this value of a kernel's own axis
@@ -161,6 +171,9 @@ class SPIRKILN_API Graph {
   // Runs the graph on pictures; outputs in the model's order. Errors leave the graph usable;
   // kNotFinite names the first node that made a NaN or an infinity.
   Result<std::vector<TensorF32>> run(const Pictures& pictures, RunTimings* timings = nullptr);
+  // The same as bytes, of a graph that was made with GraphOptions::bytes; kInvalidArgument of
+  // another one.
+  Result<std::vector<TensorU8>> run_bytes(const Pictures& pictures, RunTimings* timings = nullptr);
   // In the order in which they run.
   std::vector<NodeInfo> nodes() const;
   // What `count` nodes from `first` on compute for the pictures, to find where numbers go wrong:

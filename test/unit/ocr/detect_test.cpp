@@ -79,6 +79,69 @@ TEST_CASE("boxes that are weak, thin or many are left out") {
   CHECK(boxes_of_map(many, plain_plan(many.size()), many.size(), options).size() == 50);
 }
 
+TEST_CASE("boxes of a map of bytes are those of its probabilities") {
+  OcrOptions options;
+  cv::Mat map(320, 320, CV_32F);
+  for (int y = 0; y < map.rows; ++y) {
+    for (int x = 0; x < map.cols; ++x) {  // hills of many heights, none at the threshold itself
+      map.at<float>(y, x) = 0.0003f + 0.499f * (1 + std::sin(0.11f * x) * std::sin(0.13f * y));
+    }
+  }
+  cv::Mat bytes;
+  map.convertTo(bytes, CV_8U, 255);
+  options.mask_threshold = 0.72f;  // 183.6 of 255
+  options.box_threshold = 0.1f;
+  // Pixels that rounding takes to the other side of the threshold.
+  for (int y = 0; y < map.rows; ++y) {
+    for (int x = 0; x < map.cols; ++x) {
+      float& v = map.at<float>(y, x);
+      if (std::fabs(v - options.mask_threshold) < 0.003f) v = bytes.at<std::uint8_t>(y, x) / 255.0f;
+    }
+  }
+  const auto of_floats = boxes_of_map(map, plain_plan(map.size()), map.size(), options);
+  const auto of_bytes = boxes_of_map(bytes, plain_plan(map.size()), map.size(), options);
+  REQUIRE(of_floats.size() > 20);
+  REQUIRE(of_bytes.size() == of_floats.size());
+  for (std::size_t i = 0; i < of_bytes.size(); ++i) {
+    for (int k = 0; k < 4; ++k) CHECK(of_bytes[i].quad[k] == of_floats[i].quad[k]);
+    CHECK(std::fabs(of_bytes[i].score - of_floats[i].score) <= 0.5f / 255);
+  }
+  // 0.3, the default, is 76.5 of 255: a probability just above it is 77, just below 76.
+  for (const auto& [byte, boxes] : {std::pair{77, 1u}, {76, 0u}}) {
+    cv::Mat flat = cv::Mat::zeros(320, 320, CV_8U);
+    flat(cv::Rect(100, 100, 100, 20)) = byte;
+    OcrOptions low;
+    low.box_threshold = 0.1f;
+    CHECK(boxes_of_map(flat, plain_plan(flat.size()), flat.size(), low).size() == boxes);
+  }
+}
+
+TEST_CASE("detection asks a graph that gives bytes for them") {
+  class Bytes final : public Net {
+   public:
+    Result<TensorF32> run(const Pictures&) override {
+      return Error{ErrorCode::kUnsupported, "floats were asked for"};
+    }
+    bool gives_bytes() const override { return true; }
+    Result<TensorU8> run_bytes(const Pictures& p) override {
+      TensorU8 map{p.n, p.h, p.w, 1, std::vector<std::uint8_t>(std::size_t{p.h} * p.w)};
+      cv::Mat(static_cast<int>(p.h), static_cast<int>(p.w), CV_8U,
+              map.values.data())(cv::Rect(40, 60, 200, 24)) = 230;
+      if (wrong) map.values.pop_back();
+      return map;
+    }
+    bool wrong = false;
+  };
+  Bytes net;
+  const cv::Mat picture(640, 640, CV_8UC3, cv::Scalar(255, 255, 255));
+  const auto found = detect(net, picture, {});
+  REQUIRE(found.ok());
+  REQUIRE(found->boxes.size() == 1);
+  CHECK(found->boxes[0].score > 200.0f / 255);
+  net.wrong = true;
+  CHECK_FALSE(detect(net, picture, {}).ok());
+}
+
 TEST_CASE("boxes are in pixels of the picture, padding and scale taken off") {
   cv::Mat map = cv::Mat::zeros(256, 256, CV_32F);
   map(cv::Rect(48 + 40, 32 + 20, 80, 16)) = 0.95f;

@@ -177,6 +177,57 @@ TEST_CASE("the best class of a graph's outputs is that of all their values") {
   }
 }
 
+TEST_CASE("a graph's outputs as bytes are 255 times all their values") {
+  for (const std::string& backend : backends()) {
+    GraphOptions options;
+    if (backend == "vulkan") options.variant = "fp32";
+    Graph floats = graph_on(backend, mixed_graph(), options);
+    options.bytes = true;
+    Graph bytes = graph_on(backend, mixed_graph(), options);
+    const auto px = noise(2 * 9 * 11);
+    const auto values = floats.run({2, 9, 11, px});
+    const auto made = bytes.run_bytes({2, 9, 11, px});
+    if (!made) FAIL(made.error().message);
+    const auto shares = bytes.run({2, 9, 11, px});
+    if (!shares) FAIL(shares.error().message);
+    REQUIRE((made->size() == values->size() && shares->size() == values->size()));
+    bool some = false;
+    for (std::size_t i = 0; i < values->size(); ++i) {
+      const TensorF32& v = (*values)[i];
+      const TensorU8& b = (*made)[i];
+      INFO(backend << ", output " << i);
+      CHECK((b.n == v.n && b.h == v.h && b.w == v.w && b.c == v.c));
+      REQUIRE(b.values.size() == v.values.size());
+      REQUIRE((*shares)[i].values.size() == v.values.size());
+      for (std::size_t k = 0; k < v.values.size(); ++k) {
+        const double exact = 255.0 * std::clamp(double{v.values[k]}, 0.0, 1.0);
+        CHECK(std::abs(b.values[k] - exact) <= 0.501);
+        CHECK(std::abs((*shares)[i].values[k] * 255.0 - b.values[k]) < 1e-3);
+        some = some || (b.values[k] != 0 && b.values[k] != 255);
+      }
+    }
+    CHECK(some);
+    // Nor do they hide what is no number; what makes it is named as ever.
+    Graph dividing_graph = graph_on(backend, dividing(), options);
+    const auto bad = dividing_graph.run_bytes({1, 2, 3, noise(6)});
+    REQUIRE_FALSE(bad);
+    CHECK(bad.error().code == ErrorCode::kNotFinite);
+    CHECK_THAT(bad.error().message, ContainsSubstring("first made by node 1 (binary n1)"));
+
+    const auto refused = floats.run_bytes({2, 9, 11, px});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code == ErrorCode::kInvalidArgument);
+    CHECK_THAT(refused.error().message, ContainsSubstring("GraphOptions::bytes"));
+    options.best_class = true;
+    DeviceOptions device_options;
+    device_options.backend = backend;
+    const auto device = Device::open(device_options);
+    const auto model = Model::from_bytes(mixed_graph().build(), "test pack");
+    REQUIRE((device.ok() && model.ok()));
+    CHECK_FALSE(Graph::create(*device, *model, options));
+  }
+}
+
 TEST_CASE("a profile has every dispatch, with its node, kernel, bytes and operations") {
   const PackBuilder pack = dividing();
   auto graph = graph_on("vulkan", pack);

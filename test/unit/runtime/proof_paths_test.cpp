@@ -104,12 +104,13 @@ TEST_CASE("the paths that the OCR graphs take through a kernel are proved, and n
   struct Graph {
     const char* pack;
     InputShape shapes[2];
-    bool best_class;
+    bool best_class, bytes;
   };
-  const Graph graphs[] = {{"det", {{1, 640, 640}, {1, 64, 96}}, false},
-                          {"cls", {{6, 48, 192}, {1, 48, 192}}, false},
-                          {"rec", {{6, 48, 320}, {1, 48, 96}}, true},
-                          {"rec", {{6, 48, 640}, {1, 48, 320}}, false}};
+  const Graph graphs[] = {{"det", {{1, 640, 640}, {1, 64, 96}}, false, false},
+                          {"det", {{1, 960, 640}, {1, 64, 96}}, false, true},
+                          {"cls", {{6, 48, 192}, {1, 48, 192}}, false, true},
+                          {"rec", {{6, 48, 320}, {1, 48, 96}}, true, false},
+                          {"rec", {{6, 48, 640}, {1, 48, 320}}, false, false}};
   DeviceCaps few_buffers = device("discrete", 32);
   few_buffers.max_storage_buffers = 8;
   const DeviceCaps devices[] = {
@@ -142,6 +143,7 @@ TEST_CASE("the paths that the OCR graphs take through a kernel are proved, and n
             lay_out_weights(*model->state(), forms->front().storage == table::Storage::kFp32, 16);
         PlanWish wish;
         wish.best_class = g.best_class;
+        wish.bytes = g.bytes;
         for (const InputShape& shape : g.shapes) {
           const auto planned = plan_graph(*model->state(), shape, *table, caps, *rules, *forms,
                                           weights, tight, {}, wish);
