@@ -196,7 +196,7 @@ TEST_CASE("a tensor becomes bytes", "[unpack][bytes]") {
     Maker make(1210);
     Case c;
     c.output = dims;
-    c.inputs = {make.tensor(dims, 1.25)};  // beyond 0 and 1
+    c.inputs = {make.tensor(dims, 2)};  // beyond 0 and 1
     c.inputs[0].mag.assign(c.inputs[0].v.size(), 0);  // exact in every form
     const auto lowered = lower_output_bytes(dims, device_traits());
     REQUIRE(lowered.ok());

@@ -236,6 +236,8 @@ TEST_CASE("answers: what does not fit is an error at its place", "[answers]") {
   CHECK_THAT(refused("fp32 = 1e-5", "fp32 = 2"), ContainsSubstring("m.toml:17:22: error: "));
   CHECK_THAT(refused("binding = 1\n", "binding = 1\nstep = 0.3\n"),
              ContainsSubstring("is no whole multiple of 'step'"));
+  CHECK_THAT(refused("binding = 1\n", "binding = 1\nkind = \"bytes\"\n"),
+             ContainsSubstring("bytes are whole numbers of 0 to 255"));
   CHECK_THAT(refused("binding = 1\n", "binding = 1\nbound = 1\n"),
              ContainsSubstring("belongs to an answer with 'subnormal'"));
   CHECK_THAT(refusal("[[kernel]]\nname = \"b\"\nsource = \"gain.comp\"\n"
