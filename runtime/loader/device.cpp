@@ -65,7 +65,7 @@ Result<std::shared_ptr<Device::State>> open_state(
   auto all = find_devices(**instance);
   if (!all) return std::move(all).error();
   const auto chosen = choose_device(*all, options);
-  if (!chosen) return std::move(chosen).error();
+  if (!chosen) return chosen.error();
   FoundDevice& found = (*all)[*chosen];
   if (wants && !wants(found.info)) return std::shared_ptr<Device::State>();
 

@@ -72,7 +72,7 @@ inline std::unique_ptr<Opened> open_device(const std::string& backend = "vulkan"
 }
 
 // Lies in these modules only; all where there are none.
-inline VulkanFaults::Doctor liar(Lie lie, std::set<std::uint64_t> hashes = {}) {
+inline VulkanFaults::Doctor liar(Lie lie, const std::set<std::uint64_t>& hashes = {}) {
   return [=](std::span<const std::uint32_t> words) {
     if (!hashes.empty() && !hashes.contains(XXH3_64bits(words.data(), words.size() * 4))) {
       return std::vector<std::uint32_t>();
@@ -82,7 +82,7 @@ inline VulkanFaults::Doctor liar(Lie lie, std::set<std::uint64_t> hashes = {}) {
 }
 
 // Lies in the modules of a kernel only where the specialization constant has this value.
-inline VulkanFaults::Doctor liar_where(std::set<std::uint64_t> hashes, LieWhere where) {
+inline VulkanFaults::Doctor liar_where(const std::set<std::uint64_t>& hashes, LieWhere where) {
   return [=](std::span<const std::uint32_t> words) {
     if (!hashes.contains(XXH3_64bits(words.data(), words.size() * 4))) {
       return std::vector<std::uint32_t>();
