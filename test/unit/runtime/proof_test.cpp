@@ -54,6 +54,11 @@ std::map<std::string, Finding> judged(const Device& device, const std::vector<st
   return findings;
 }
 
+// Of which a subnormal is 0, kept or flushed.
+bool gives_bytes(const std::string& variant) {
+  return variant.find("_bytes") != std::string::npos;
+}
+
 }  // namespace
 
 TEST_CASE("every variant has known answers, and one about subnormals where it has halves",
@@ -76,7 +81,8 @@ TEST_CASE("every variant has known answers, and one about subnormals where it ha
     }
     INFO(name_of(v));
     const auto own = answers_for(built_in(), v, *all, subgroup);
-    const bool half = built_in().variants()[v].storage != table::Storage::kFp32;
+    const bool half = built_in().variants()[v].storage != table::Storage::kFp32 &&
+                      !gives_bytes(std::string(name_of(v)));
     // Several workgroups: for both kinds of numbers, if not on every path.
     std::size_t subnormal = 0, several[2] = {};
     for (const std::uint32_t a : own) {
@@ -132,7 +138,7 @@ TEST_CASE("a driver that flushes subnormals is found in every kernel", "[proof]"
   CHECK(variants.size() > 20);
   for (const auto& [name, f] : judged(opened->device, variants)) {
     INFO(wrong_text(*opened->device.state(), name, f));
-    CHECK(f.verdict == Verdict::kFlushes);
+    CHECK(f.verdict == (gives_bytes(name) ? Verdict::kRight : Verdict::kFlushes));
   }
 }
 
