@@ -55,9 +55,7 @@ std::map<std::string, Finding> judged(const Device& device, const std::vector<st
 }
 
 // Of which a subnormal is 0, kept or flushed.
-bool gives_bytes(const std::string& variant) {
-  return variant.find("_bytes") != std::string::npos;
-}
+bool gives_bytes(const std::string& variant) { return variant.find("_bytes") != std::string::npos; }
 
 }  // namespace
 
