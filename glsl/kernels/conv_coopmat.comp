@@ -153,7 +153,7 @@ void main() {
       scale[step] = scale_data[n];
       bias[step] = bias_data[n];
     }
-    barrier();
+    subgroup_wait();
     [[unroll]] for (uint step = 0; step < STEPS_C; step++) {
       if (place[step] == ~0u) continue;
       uint j = lane + step * SUBGROUP;
@@ -161,6 +161,6 @@ void main() {
       afpvec4 v = afpvec4(sum * scale[step] + bias[step]);
       tensor_st4(out_data, place[step], epilogue(v, r[step], p.e));
     }
-    barrier();
+    subgroup_wait();
   }
 }

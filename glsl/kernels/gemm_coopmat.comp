@@ -101,6 +101,15 @@ uvec2 place_of(uint m, uint n) {
 #endif
 }
 
+// Until the sums that are added up are there. Where each subgroup has all of K it waits for nobody else.
+void sums_wait() {
+  if (groups_k == 1) {
+    subgroup_wait();
+  } else {
+    barrier();
+  }
+}
+
 void main() {
   uint l = gl_LocalInvocationID.x;
   uint group = l / SUBGROUP;
@@ -184,7 +193,7 @@ void main() {
       scale[step] = scale_data[o.y];
       bias[step] = bias_data[o.y];
     }
-    barrier();
+    sums_wait();
     [[unroll]] for (uint step = 0; step < STEPS_C; step++) {
       if (place[step] == ~0u) continue;
       uint j = group_k * SUBGROUP + lane + step * SHARERS;
@@ -194,6 +203,6 @@ void main() {
       afpvec4 v = afpvec4(sum * scale[step] + bias[step]);
       tensor_st4(out_data, place[step], epilogue(v, r[step], p.e));
     }
-    barrier();
+    sums_wait();
   }
 }

@@ -5,6 +5,7 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_EXT_control_flow_attributes : require
+#extension GL_KHR_shader_subgroup_basic : require
 
 #define SIZE_M (MATRIX / 1000000)
 #define SIZE_N (MATRIX / 10000 % 100)
@@ -14,3 +15,9 @@
 #define MATRIX_A coopmat<float16_t, gl_ScopeSubgroup, SIZE_M, SIZE_K, gl_MatrixUseA>
 #define MATRIX_B coopmat<float16_t, gl_ScopeSubgroup, SIZE_K, SIZE_N, gl_MatrixUseB>
 #define MATRIX_C coopmat<float, gl_ScopeSubgroup, SIZE_M, SIZE_N, gl_MatrixUseAccumulator>
+
+// Until all that this subgroup has stored in workgroup memory is there for all of it.
+void subgroup_wait() {
+  subgroupMemoryBarrierShared();
+  subgroupBarrier();
+}

@@ -41,27 +41,31 @@ struct DeviceTraits {
   // table has no kernel for it.
   std::uint32_t matrix_m = 0, matrix_n = 0, matrix_k = 0;
   std::string_view matrix;  // the value of the axis MATRIX; static storage
-  // Kernels that may not be used: of kReplaceableKernels those that have no variant.
+  // Kernels that may not be used: of those that others replace, what has no variant.
   std::vector<std::string_view> without;
   bool may_use(std::string_view kernel) const {
     return std::find(without.begin(), without.end(), kernel) == without.end();
   }
 };
 
-// Kernels whose work another one can do: lowering asks DeviceTraits::may_use of them alone. Those
-// of cooperative matrices are not among them: DeviceTraits::matrix stands for all four.
+// Kernels whose work another one can do: lowering asks DeviceTraits::may_use of them alone.
+// DeviceTraits::matrix stands for all of kMatrixKernels; what kReplaceableMatrixKernels do in one
+// step, two of those can.
 inline constexpr std::string_view kReplaceableKernels[] = {
     "conv_nc",        "conv_subgroup", "deconv_nc",           "deconv_subgroup",
     "depthwise_line", "gemm_nc",       "gemm_subgroup",       "stem",
     "deconv_bytes",   "deconv_floats", "squeeze_excite_scale"};
 inline constexpr std::string_view kMatrixKernels[] = {"conv_coopmat", "deconv_coopmat",
                                                       "gemm_coopmat", "window_coopmat"};
+inline constexpr std::string_view kReplaceableMatrixKernels[] = {"separable_coopmat"};
 
 enum class BufferKind : std::uint8_t {
   kInput,  // index: the node's index-th input tensor (the residual is the last one)
   kOutput,  // the node's output tensor
   kConst,  // index: the node's index-th constant. kHalfPair arrives in the storage type of the
            // variant (sfpvec4), kFloat32 as vec4
+  kPriorInput,  // in a group of two nodes, the same of the earlier one
+  kPriorConst,
   kScratch,  // index into Lowered::scratch_bytes
   kBytesIn,  // the caller's picture, one uint a pixel (lower_input, lower_stem)
   kFloatsOut,  // the caller's result, tight fp32 N x H x W x C (lower_output, lower_head,
@@ -127,6 +131,9 @@ Result<Lowered> lower_gate(const LowerRequest& mean, const LowerRequest& gate);
 // gains nothing.
 Result<Lowered> lower_scale(const LowerRequest& mean, const LowerRequest& gate,
                             const LowerRequest& product);
+// A depthwise convolution and the pointwise one that alone reads it, together: kPriorInput and
+// kPriorConst are the depthwise one's. kUnsupported also where that gains nothing.
+Result<Lowered> lower_separable(const LowerRequest& window, const LowerRequest& point);
 // Picture bytes to the input tensor; scale and shift as in ModelHeader.
 Result<Lowered> lower_input(const Dims& input, const float scale[4], const float shift[4],
                             const DeviceTraits& traits);

@@ -20,7 +20,7 @@ double ms_since(Clock::time_point begin) {
 MemoryUse memory_use(Home home) {
   switch (home) {
     case Home::kUpload:
-      return MemoryUse::kUpload;
+      return MemoryUse::kInput;
     case Home::kDownload:
       return MemoryUse::kDownload;
     default:

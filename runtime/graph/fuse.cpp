@@ -30,6 +30,7 @@ class Fuser {
     try_stem();
     for (const model::Node& n : model_.nodes) try_scale(n);
     for (const model::Node& n : model_.nodes) try_gate(n);
+    for (const model::Node& n : model_.nodes) try_separable(n);
     for (const std::uint32_t t : model_.outputs) {
       if (outputs != OutputForm::kBest) try_head(t, outputs);
     }
@@ -65,7 +66,7 @@ class Fuser {
     auto lowered =
         lowering_.stem(request(*conv), model_.header.input_scale, model_.header.input_shift);
     if (!lowered) return;
-    groups_.at[index(*conv)] = {conv, conv, conv, *std::move(lowered)};
+    groups_.at[index(*conv)] = {conv, conv, conv, nullptr, *std::move(lowered)};
     groups_.reads_picture = true;
   }
 
@@ -77,7 +78,7 @@ class Fuser {
     if (mean == nullptr || input(*mean, 0) != input(product, 0)) return;
     auto lowered = lowering_.scale(request(*mean), request(*gate), request(product));
     if (!lowered) return;
-    groups_.at[index(product)] = {&product, gate, &product, *std::move(lowered)};
+    groups_.at[index(product)] = {&product, gate, &product, nullptr, *std::move(lowered)};
     groups_.inside[index(*mean)] = groups_.inside[index(*gate)] = true;
   }
 
@@ -89,8 +90,19 @@ class Fuser {
     if (mean == nullptr || gate.flags != 0) return;
     auto lowered = lowering_.gate(request(*mean), request(gate));
     if (!lowered) return;
-    groups_.at[index(gate)] = {mean, &gate, &gate, *std::move(lowered)};
+    groups_.at[index(gate)] = {mean, &gate, &gate, nullptr, *std::move(lowered)};
     groups_.inside[index(*mean)] = true;
+  }
+
+  // A pointwise convolution and the depthwise one before it.
+  void try_separable(const model::Node& point) {
+    if (point.op != model::Op::kConv || groups_.at[index(point)]) return;
+    const model::Node* window = maker(point, 0, model::Op::kDepthwise);
+    if (window == nullptr || groups_.at[index(*window)]) return;
+    auto lowered = lowering_.separable(request(*window), request(point));
+    if (!lowered) return;
+    groups_.at[index(point)] = {&point, &point, &point, window, *std::move(lowered)};
+    groups_.inside[index(*window)] = true;
   }
 
   // An output's node that can write what the caller gets itself.
@@ -100,7 +112,7 @@ class Fuser {
     if (n == nullptr || times != 1 || !readers_[output].empty() || groups_.at[index(*n)]) return;
     auto lowered =
         (form == OutputForm::kBytes ? lowering_.head_bytes : lowering_.head)(request(*n));
-    if (lowered) groups_.at[index(*n)] = {n, n, n, *std::move(lowered)};
+    if (lowered) groups_.at[index(*n)] = {n, n, n, nullptr, *std::move(lowered)};
   }
 
   const Model::State& model_;

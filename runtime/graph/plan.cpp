@@ -207,6 +207,13 @@ class Planner {
         return add_result(t, shapes_[t], group.lowered.dispatches.back(),
                           name_of(t) + (bytes ? " as bytes" : " as floats"));
       }
+      if (ref.kind == BufferKind::kPriorInput && group.prior != nullptr &&
+          ref.index < model_.inputs_of(*group.prior).size()) {
+        return tensor(model_.inputs_of(*group.prior)[ref.index]);
+      }
+      if (ref.kind == BufferKind::kPriorConst && group.prior != nullptr) {
+        return buffer_of({BufferKind::kConst, ref.index}, *group.prior, name);
+      }
       return buffer_of(ref, *group.consts, name);
     };
     return builder_.add(group.lowered, resolve, name);

@@ -18,6 +18,8 @@ struct Lowering {
   std::function<Result<Lowered>(const LowerRequest&, const LowerRequest&)> gate = lower_gate;
   std::function<Result<Lowered>(const LowerRequest&, const LowerRequest&, const LowerRequest&)>
       scale = lower_scale;
+  std::function<Result<Lowered>(const LowerRequest&, const LowerRequest&)> separable =
+      lower_separable;
   std::function<Result<Lowered>(const Dims&, const float[4], const float[4], const DeviceTraits&)>
       input = lower_input;
   std::function<Result<Lowered>(const LowerRequest&, const float[4], const float[4])> stem =

@@ -72,6 +72,9 @@ std::vector<DeviceTraits> matrix_traits(const DeviceCaps& caps, const Table& tab
     t.matrix_n = axis.n;
     t.matrix_k = axis.k;
     t.matrix = axis.value;
+    for (const std::string_view kernel : kReplaceableMatrixKernels) {
+      if (!may_run(kernel)) t.without.push_back(kernel);
+    }
   }
   return all;
 }

@@ -12,7 +12,8 @@ namespace spirkiln {
 
 enum class MemoryUse {
   kDevice,    // only the device touches it
-  kUpload,    // the host writes, the device reads
+  kUpload,    // the host writes, the device copies it
+  kInput,  // the host writes, kernels read: in the device's memory where the host sees all of it
   kDownload,  // the device writes, the host reads: cached, and never device-local beside a host
               // heap
 };
@@ -37,7 +38,7 @@ class Buffer {
 
   VkBuffer handle() const { return buffer_; }
   std::uint64_t bytes() const { return bytes_; }
-  // Mapped while the buffer lives where the host can see it (always for kUpload and kDownload, for
+  // Mapped while the buffer lives where the host can see it (always but for kDevice, for
   // kDevice on unified memory), else empty.
   std::span<std::byte> mapped() const { return {mapped_, mapped_ != nullptr ? bytes_ : 0}; }
   // Before the device reads what the host wrote / before the host reads what the device wrote.

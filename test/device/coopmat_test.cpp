@@ -45,6 +45,47 @@ struct Product {
   std::uint32_t pixels, inputs, outputs;
 };
 
+// A depthwise convolution and the pointwise one that reads it.
+struct Separable {
+  Case window, point;
+  oracle::Tensor between;
+  Separable(const Dims& x, const Window& w, std::uint32_t cout, std::uint32_t seed)
+      : window(conv_case(Op::kDepthwise, x, x.c, w, seed)),
+        point(conv_case(Op::kConv, window.output, cout, {}, seed + 1)) {
+    set_epilogue(activations(false)[seed % activations(false).size()]);
+  }
+  void set_epilogue(const model::Epilogue& epilogue) {
+    window.node.epilogue = epilogue;
+    between = oracle::run(window.node, window.inputs, window.consts, window.output);
+    point.inputs[0] = between;
+  }
+  Result<Lowered> lower(const DeviceTraits& traits) const {
+    std::vector<Dims> dims;
+    for (const auto& t : point.inputs) dims.push_back(t.dims);
+    return lower_separable({window.node, {window.inputs[0].dims}, window.output, traits},
+                           {point.node, dims, point.output, traits});
+  }
+  // Both nodes' data as one's: the picture and the residual, and first the window's constants.
+  Case bound() const {
+    Case c = point;
+    c.inputs[0] = window.inputs[0];
+    c.consts.insert(c.consts.begin(), window.consts.begin(), window.consts.end());
+    c.const_is_weight.insert(c.const_is_weight.begin(), window.const_is_weight.begin(),
+                             window.const_is_weight.end());
+    return c;
+  }
+};
+
+// References as Separable::bound() has them.
+Lowered rebound(Lowered lowered) {
+  for (BufferRef& ref : lowered.dispatches.at(0).buffers) {
+    if (ref.kind == BufferKind::kConst) ref.index += 3;
+    if (ref.kind == BufferKind::kPriorConst) ref.kind = BufferKind::kConst;
+    if (ref.kind == BufferKind::kPriorInput) ref.kind = BufferKind::kInput;
+  }
+  return lowered;
+}
+
 }  // namespace
 
 TEST_CASE("matrices: pointwise convolutions", "[coopmat]") {
@@ -134,6 +175,94 @@ TEST_CASE("matrices: transposed convolutions", "[coopmat]") {
           options("deconv_coopmat"));
     ++k;
   }
+}
+
+TEST_CASE("matrices: depthwise separable convolutions", "[coopmat]") {
+  need_matrices();
+  struct Shape {
+    Dims x;
+    Window w;
+    std::uint32_t cout;
+  };
+  // Lines of whole runs and of single pixels, K and columns that are no whole matrices, one pixel,
+  // strides, windows up to 5 x 5, several pictures, and enough of all for the largest tiles.
+  const Shape shapes[] = {
+      {{1, 1, 1, 16}, {3, 3, 1, 1, 1, 1, 1, 1}, 32},
+      {{2, 9, 12, 24}, {3, 3, 1, 1, 1, 1, 1, 1}, 37},
+      {{1, 7, 11, 29}, {3, 3, 2, 2, 1, 1, 1, 1}, 48},
+      {{1, 20, 30, 120}, {5, 5, 1, 1, 2, 2, 2, 2}, 240},
+      {{3, 8, 18, 48}, {5, 3, 2, 1, 0, 1, 3, 1}, 96},
+      {{1, 33, 40, 192}, {5, 5, 1, 2, 2, 2, 2, 2}, 192},
+      {{1, 60, 52, 16}, {3, 3, 1, 1, 1, 1, 1, 1}, 32},
+      {{2, 3, 80, 240}, {5, 5, 1, 1, 2, 2, 2, 2}, 504},
+      {{1, 130, 124, 32}, {3, 3, 1, 1, 1, 1, 1, 1}, 48},
+      {{1, 16, 17, 192}, {4, 2, 1, 1, 1, 0, 2, 1}, 384},
+  };
+  const auto all = activations(true);
+  std::uint32_t turn = 0;
+  for (const Shape& shape : shapes) {
+    const Separable pair(shape.x, shape.w, shape.cout, 1500 + 2 * turn);
+    for (const Form form : {kFp16p, kFp16s}) {
+      if (runner(form) == nullptr) continue;
+      Separable formed = pair;
+      const std::uint32_t way = (turn + (form == kFp16s ? 1 : 0)) % 3;
+      formed.point.node.epilogue = all[turn % all.size()];
+      if (way != 0) {
+        formed.point.node.flags = model::kHasResidual | (way == 2 ? model::kResidualBefore : 0);
+        formed.point.inputs.push_back(Maker(turn).tensor(formed.point.output));
+      }
+      INFO(form_name(form) << ", shape " << turn << ", residual " << way);
+      const auto lowered = formed.lower(matrix_traits());
+      if (!lowered) FAIL(lowered.error().message);
+      CHECK(lowered->dispatches.at(0).kernel == "separable_coopmat");
+      const Case& p = formed.point;
+      check_lowered(rebound(*lowered), formed.bound(),
+                    oracle::run(p.node, p.inputs, p.consts, p.output), form);
+    }
+    ++turn;
+  }
+}
+
+TEST_CASE("what separable convolutions leave to two steps") {
+  DeviceTraits traits = gpu_traits();
+  traits.max_invocations = 256;
+  traits.shared_bytes = 49152;
+  traits.max_storage_buffers = 16;
+  traits.subgroup_size = 32;
+  traits.matrix_m = 16;
+  traits.matrix_n = 8;
+  traits.matrix_k = 16;
+  traits.matrix = "16081632";
+  const Window three{3, 3, 1, 1, 1, 1, 1, 1};
+  const Separable pair({1, 8, 12, 32}, three, 48, 1);
+  CHECK(pair.lower(traits).ok());
+  DeviceTraits other = traits;
+  other.without = {"separable_coopmat"};
+  CHECK_FALSE(pair.lower(other).ok());
+  other = traits;
+  other.matrix_m = 0;
+  CHECK_FALSE(pair.lower(other).ok());
+  other = traits;
+  other.max_storage_buffers = 8;
+  CHECK_FALSE(pair.lower(other).ok());
+  other = traits;
+  other.shared_bytes = 2048;
+  CHECK_FALSE(pair.lower(other).ok());
+  other = traits;
+  other.max_invocations = 16;
+  CHECK_FALSE(pair.lower(other).ok());
+  CHECK_FALSE(Separable({1, 12, 12, 32}, {7, 7, 1, 1, 3, 3, 3, 3}, 48, 1).lower(traits).ok());
+  CHECK_FALSE(Separable({1, 12, 12, 32}, {3, 3, 1, 1, 2, 2, 2, 2, 2, 2}, 48, 1).lower(traits).ok());
+  CHECK_FALSE(Separable({1, 12, 12, 32}, three, 4, 1).lower(traits).ok());  // one vector
+  Separable odd = pair;
+  odd.window.node.epilogue.act = model::Activation::kSigmoid;
+  CHECK_FALSE(odd.lower(traits).ok());
+  odd = pair;
+  odd.window.node.flags = model::kHasResidual;
+  CHECK_FALSE(odd.lower(traits).ok());
+  odd = pair;
+  odd.point.node.i[0] = 3;
+  CHECK_FALSE(odd.lower(traits).ok());
 }
 
 }  // namespace spirkiln::test

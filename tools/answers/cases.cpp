@@ -172,6 +172,30 @@ Case wide_depthwise(Numbers numbers) {
   return c;
 }
 
+Separable separable(Numbers numbers, bool wide) {
+  constexpr std::int32_t kChannels = 22, kOut = 24;
+  const std::uint32_t seed = wide ? 300 : 310;
+  Separable s;
+  Case& w = s.window;
+  w = wide ? make(Op::kDepthwise, numbers, {5, 5, 1, 1, 2, 2, 2, 2, 1, 1, kChannels, kChannels})
+           : make(Op::kDepthwise, numbers, {3, 3, 2, 2, 1, 1, 1, 0, 1, 1, kChannels, kChannels});
+  w.output = wide ? Dims{1, 5, 8, kChannels} : Dims{2, 5, 4, kChannels};
+  add_input(&w, wide ? w.output : Dims{2, 9, 8, kChannels}, seed);
+  w.consts = {weights(wide ? 25 : 9, kChannels, seed + 1, numbers, 1, 1)};
+  add_scale_and_bias(&w, kChannels, seed + 2);
+  Case& p = s.point;
+  p = make(Op::kConv, numbers, {1, 1, 1, 1, 0, 0, 0, 0, 1, 1, kChannels, kOut});
+  p.output = w.output;
+  p.output.c = kOut;
+  p.dims = {w.output};
+  p.inputs = {tensor(w.output, 0, numbers)};  // what the window makes stands for it
+  add_residual(&p, seed + 4);
+  p.consts = {weights(pad4(kChannels), kOut, seed + 5, numbers, pad4(kChannels), kChannels)};
+  add_scale_and_bias(&p, kOut, seed + 6);
+  p.step = 0;  // sums that leave the subnormals are rounded
+  return s;
+}
+
 Case transposed(Numbers numbers, std::uint32_t inputs) {
   constexpr std::uint32_t kOut = 7;
   Case c = make(Op::kDeconv, numbers,

@@ -42,6 +42,12 @@ Case wide_window(Numbers numbers);  // channels of whole matrices
 Case stem(Numbers numbers, const Data& bytes);  // input 0: a picture's bytes
 Case depthwise(Numbers numbers);
 Case wide_depthwise(Numbers numbers);  // another window, in other steps
+// A depthwise convolution that a pointwise one reads, whose residual is its input 1; `wide`:
+// another window, in other steps.
+struct Separable {
+  Case window, point;
+};
+Separable separable(Numbers numbers, bool wide);
 Case transposed(Numbers numbers, std::uint32_t inputs = 30);
 Case one_channel(Numbers numbers, std::uint32_t width = 7);  // transposed, to one channel
 Case affine(Numbers numbers);

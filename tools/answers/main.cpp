@@ -277,6 +277,30 @@ void add_node(Writer* out, std::string_view kernel, const Case& c, const DeviceT
   });
 }
 
+// Both convolutions in one step; what lies between them is rounded as if it were stored.
+void add_separable(Writer* out, const Separable& s, const Matrix& m) {
+  DeviceTraits traits = matrices(m);
+  traits.max_storage_buffers = 9;
+  auto lowered = lower_separable({s.window.node, s.window.dims, s.window.output, traits},
+                                 {s.point.node, s.point.dims, s.point.output, traits});
+  if (!lowered) die(lowered.error().message);
+  std::vector<std::vector<double>> consts;
+  for (const Data& d : s.window.consts) {
+    auto& values = consts.emplace_back();
+    for (std::uint32_t i = 0; i < d.count; ++i) values.push_back(double{value_of(d, i)});
+  }
+  std::vector<oracle::Tensor> inputs{oracle::run(
+      s.window.node, {tight(s.window.inputs[0], s.window.dims[0])}, consts, s.window.output)};
+  if (s.point.inputs.size() > 1) inputs.push_back(tight(s.point.inputs[1], s.point.dims[1]));
+  out->add(lowered->dispatches[0], m.subgroup, s.point, result_of(s.point, inputs),
+           [&](const BufferRef& ref) -> const Data* {
+             if (ref.kind == BufferKind::kPriorInput) return &s.window.inputs.at(ref.index);
+             if (ref.kind == BufferKind::kPriorConst) return &s.window.consts.at(ref.index);
+             if (ref.kind == BufferKind::kInput) return &s.point.inputs.at(ref.index);
+             return ref.kind == BufferKind::kConst ? &s.point.consts.at(ref.index) : nullptr;
+           });
+}
+
 void add_matrix_products(Writer* out, Numbers numbers) {
   const Case product = pointwise(numbers), conv = window(numbers), wide = wide_window(numbers),
              deconv = transposed(numbers);
@@ -294,6 +318,7 @@ void add_matrix_products(Writer* out, Numbers numbers) {
     add_node(out, "window_coopmat", conv, matrices(m), m.subgroup);
     add_node(out, "conv_coopmat", wide, matrices(m), m.subgroup);
     add_node(out, "deconv_coopmat", deconv, matrices(m), m.subgroup);
+    add_separable(out, separable(numbers, false), m);
   }
 }
 
@@ -464,6 +489,9 @@ void add_paths(Writer* out) {
     add_node(out, "window_coopmat", plain(conv), matrices(m), m.subgroup);
     add_node(out, "conv_coopmat", plain(wide_window(kOrdinary)), matrices(m), m.subgroup);
     add_node(out, "deconv_coopmat", plain(deconv), matrices(m), m.subgroup);
+    Separable pair = separable(kOrdinary, true);
+    pair.point = plain(pair.point);
+    add_separable(out, pair, m);
     for (const Case& c :
          {long_product, plain(long_product), plain(long_product, Activation::kSwish)}) {
       add_node(out, "gemm_coopmat", c, deep_matrices(m), m.subgroup);

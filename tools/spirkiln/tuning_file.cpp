@@ -22,9 +22,9 @@ using tuning::Fact;
 using tuning::Family;
 using tuning::Rule;
 
-constexpr std::string_view kRootKeys[] = {"number",      "product",     "tiled_shape",
-                                          "tiled_split", "matrix_tile", "matrix_split",
-                                          "matrix_lite", "window_tile", "gate_group"};
+constexpr std::string_view kRootKeys[] = {
+    "number",       "product",     "tiled_shape", "tiled_split",    "matrix_tile",
+    "matrix_split", "matrix_lite", "window_tile", "separable_tile", "gate_group"};
 constexpr std::string_view kNumberKeys[] = {"name", "gpu", "software", "all", "reason", "measured"};
 constexpr std::string_view kConditionKeys[] = {"from", "to", "multiple_of"};
 constexpr std::string_view kWidthKeys[] = {"n8", "n16"};
@@ -60,6 +60,7 @@ class Parser {
     read_rules(root, "matrix_split", kTileSplitFacts, false, out_.matrix_split);
     read_rules(root, "matrix_lite", kLiteFacts, true, out_.matrix_lite);
     read_rules(root, "window_tile", kWindowFacts, true, out_.window_tile);
+    read_rules(root, "separable_tile", kSeparableFacts, false, out_.separable_tile);
     read_rules(root, "gate_group", kGateFacts, true, out_.gate_group);
     return result();
   }
@@ -272,19 +273,23 @@ class Parser {
 
   template <typename Choice>
   void read_part(const toml::node& part, const ChoiceKey<Choice>& key, Choice& out) {
-    if constexpr (std::is_same_v<Choice, tuning::MatrixTileChoice>) {
+    if constexpr (requires { &Choice::matrices_n8; }) {
       if (key.member == &Choice::matrices_n8) {
         read_matrices(part, key, out);
         return;
       }
     }
     const auto value = integer(part, key.name, key.least, key.most);
-    if (value) out.*key.member = static_cast<std::uint32_t>(*value);
+    if (!value) return;
+    if (key.power_of_two && !std::has_single_bit(*value)) {
+      errors_.fail(part.source(), fmt::format("'{}' must be a power of two", key.name));
+    }
+    out.*key.member = static_cast<std::uint32_t>(*value);
   }
 
   // One number, or one for matrices of 8 columns and one for those of 16.
-  void read_matrices(const toml::node& part, const ChoiceKey<tuning::MatrixTileChoice>& key,
-                     tuning::MatrixTileChoice& out) {
+  template <typename Choice>
+  void read_matrices(const toml::node& part, const ChoiceKey<Choice>& key, Choice& out) {
     const toml::table* widths = part.as_table();
     const toml::node* n8 = widths == nullptr ? &part : widths->get("n8");
     const toml::node* n16 = widths == nullptr ? &part : widths->get("n16");
@@ -322,6 +327,11 @@ class Parser {
     if (t.tile_k4 % (4 * t.groups_k) != 0) {
       errors_.fail(node.source(),
                    "'tile_k4' must be a multiple of 4 times 'groups_k': whole matrices a subgroup");
+    }
+  }
+  void check_choice(const toml::node& node, const tuning::SeparableTileChoice& t) {
+    if (t.tile_k4 % 4 != 0) {
+      errors_.fail(node.source(), "'tile_k4' must be a multiple of 4: whole matrices");
     }
   }
   template <typename Choice>

@@ -19,11 +19,12 @@ struct TuningFile {
   std::vector<tuning::Rule<tuning::GemmShape>> tiled_shape, tiled_split;
   std::vector<tuning::Rule<tuning::MatrixTileChoice>> matrix_tile, matrix_split, matrix_lite;
   std::vector<tuning::Rule<tuning::WindowTile>> window_tile;
+  std::vector<tuning::Rule<tuning::SeparableTileChoice>> separable_tile;
   std::vector<tuning::Rule<tuning::GateGroup>> gate_group;
 
   tuning::Tuning view() const {
-    return {gpu,         software,     product,     tiled_shape, tiled_split,
-            matrix_tile, matrix_split, matrix_lite, window_tile, gate_group};
+    return {gpu,          software,    product,     tiled_shape,    tiled_split, matrix_tile,
+            matrix_split, matrix_lite, window_tile, separable_tile, gate_group};
   }
 };
 

@@ -32,7 +32,7 @@ std::string choice_text(const Choice& choice) {
   std::string out = "{";
   for (const auto& key : choice_keys<Choice>()) {
     out += fmt::format("{}{}", out.size() == 1 ? "" : ", ", choice.*key.member);
-    if constexpr (std::is_same_v<Choice, tuning::MatrixTileChoice>) {
+    if constexpr (requires { &Choice::matrices_n8; }) {
       if (key.member == &Choice::matrices_n8) out += fmt::format(", {}", choice.matrices_n16);
     }
   }
@@ -80,6 +80,7 @@ std::string tuning_header(const TuningFile& file) {
   out += rules_text("MatrixTileChoice", "kMatrixSplit", file.matrix_split);
   out += rules_text("MatrixTileChoice", "kMatrixLite", file.matrix_lite);
   out += rules_text("WindowTile", "kWindowTile", file.window_tile);
+  out += rules_text("SeparableTileChoice", "kSeparableTile", file.separable_tile);
   out += rules_text("GateGroup", "kGateGroup", file.gate_group);
   const auto list = [](std::string_view name, bool empty) {
     return fmt::format("    {},\n", empty ? "{}" : name);
@@ -92,6 +93,7 @@ std::string tuning_header(const TuningFile& file) {
   out += list("kMatrixSplit", file.matrix_split.empty());
   out += list("kMatrixLite", file.matrix_lite.empty());
   out += list("kWindowTile", file.window_tile.empty());
+  out += list("kSeparableTile", file.separable_tile.empty());
   out += list("kGateGroup", file.gate_group.empty());
   return out + "};\n\n}  // namespace spirkiln::tuning\n";
 }

@@ -53,6 +53,7 @@ constexpr FactKey kFacts[] = {
     {"groups", Fact::kGroups, "Fact::kGroups"},
     {"own_groups", Fact::kOwnGroups, "Fact::kOwnGroups"},
     {"middle4", Fact::kMiddle4, "Fact::kMiddle4"},
+    {"window_w", Fact::kWindowW, "Fact::kWindowW"},
 };
 
 constexpr FamilyKey kFamilies[] = {
@@ -81,6 +82,14 @@ constexpr ChoiceKey<tuning::WindowTile> kWindowTile[] = {
     {"matrices_m", &tuning::WindowTile::matrices_m, 1, 8},
     {"matrices_n", &tuning::WindowTile::matrices_n, 1, 8},
 };
+constexpr ChoiceKey<tuning::SeparableTileChoice> kSeparableTile[] = {
+    {"groups_m", &tuning::SeparableTileChoice::groups_m, 1, 8},
+    {"groups_n", &tuning::SeparableTileChoice::groups_n, 1, 8},
+    {"matrices_m", &tuning::SeparableTileChoice::matrices_m, 1, 8},
+    {"matrices_n", &tuning::SeparableTileChoice::matrices_n8, 1, 8},
+    {"tile_k4", &tuning::SeparableTileChoice::tile_k4, 4, 64},
+    {"tile_w", &tuning::SeparableTileChoice::tile_w, 1, 8, true},
+};
 constexpr ChoiceKey<tuning::GateGroup> kGateGroup[] = {
     {"x", &tuning::GateGroup::x, 1, 64},
     {"y", &tuning::GateGroup::y, 1, 64},
@@ -102,6 +111,10 @@ std::span<const ChoiceKey<tuning::MatrixTileChoice>> choice_keys() {
 template <>
 std::span<const ChoiceKey<tuning::WindowTile>> choice_keys() {
   return kWindowTile;
+}
+template <>
+std::span<const ChoiceKey<tuning::SeparableTileChoice>> choice_keys() {
+  return kSeparableTile;
 }
 template <>
 std::span<const ChoiceKey<tuning::GateGroup>> choice_keys() {

@@ -62,6 +62,9 @@ inline constexpr tuning::Fact kLiteFacts[] = {tuning::Fact::kRows, tuning::Fact:
 inline constexpr tuning::Fact kWindowFacts[] = {tuning::Fact::kMatrixM, tuning::Fact::kMatrixN,
                                                 tuning::Fact::kN4, tuning::Fact::kMatrixColumns,
                                                 tuning::Fact::kOwnGroups};
+inline constexpr tuning::Fact kSeparableFacts[] = {
+    tuning::Fact::kMatrixM, tuning::Fact::kMatrixN, tuning::Fact::kRows,   tuning::Fact::kK4,
+    tuning::Fact::kN4,      tuning::Fact::kK4N4,    tuning::Fact::kWindowW};
 inline constexpr tuning::Fact kGateFacts[] = {tuning::Fact::kSoftware, tuning::Fact::kInvocations,
                                               tuning::Fact::kSharedBytes, tuning::Fact::kMiddle4,
                                               tuning::Fact::kN4};
@@ -79,8 +82,9 @@ struct ChoiceKey {
   std::string_view name;
   std::uint32_t Choice::* member;
   std::uint32_t least, most;
+  bool power_of_two = false;
 };
-// In the members' order. A MatrixTileChoice's two counts of matrices_n have one key.
+// In the members' order. The two counts of matrices_n that tiles of matrices have are one key.
 template <typename Choice>
 std::span<const ChoiceKey<Choice>> choice_keys();
 template <>
@@ -89,6 +93,8 @@ template <>
 std::span<const ChoiceKey<tuning::MatrixTileChoice>> choice_keys();
 template <>
 std::span<const ChoiceKey<tuning::WindowTile>> choice_keys();
+template <>
+std::span<const ChoiceKey<tuning::SeparableTileChoice>> choice_keys();
 template <>
 std::span<const ChoiceKey<tuning::GateGroup>> choice_keys();
 

@@ -50,6 +50,11 @@ void set_row_grid(Dispatch& d, std::uint64_t width, std::uint64_t rows, const De
 // `groups` workgroups along x folded over y, the local size being set already.
 void set_group_grid(Dispatch& d, std::uint64_t groups, const DeviceTraits& traits);
 
+// Workgroups of `block_m` rows and `block_n` vectors of columns: columns along x, rows along y
+// folded over z.
+void set_matrix_grid(Dispatch& d, std::uint32_t rows, std::uint32_t n4, std::uint32_t block_m,
+                     std::uint32_t block_n, const DeviceTraits& traits);
+
 // output[rows][n4] = epilogue(input[rows][k4] * weights * scale + bias), by the device's best
 // kernel.
 struct MatrixProduct {

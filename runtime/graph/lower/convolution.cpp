@@ -99,15 +99,6 @@ Family family(const DeviceTraits& t, const std::string& prefix, std::uint32_t ro
   return Family::kPlain;
 }
 
-// Workgroups of `block_m` rows and `block_n` vectors of columns: columns along x, rows along y
-// folded over z.
-void set_matrix_grid(Dispatch& d, std::uint32_t rows, std::uint32_t n4, std::uint32_t block_m,
-                     std::uint32_t block_n, const DeviceTraits& traits) {
-  const std::uint32_t lines = (rows - 1) / block_m + 1;
-  const std::uint32_t folds = (lines - 1) / traits.max_group_count[1] + 1;
-  d.groups = {(n4 - 1) / block_n + 1, (lines - 1) / folds + 1, folds};
-}
-
 void set_subgroup_grid(Dispatch& d, std::uint32_t rows, std::uint32_t n4,
                        const DeviceTraits& traits) {
   d.local_size = {tuning::kSubgroupLocal, 1, 1};
@@ -151,6 +142,13 @@ void push_window(Dispatch& d, const Window& w) {
 }
 
 }  // namespace
+
+void set_matrix_grid(Dispatch& d, std::uint32_t rows, std::uint32_t n4, std::uint32_t block_m,
+                     std::uint32_t block_n, const DeviceTraits& traits) {
+  const std::uint32_t lines = (rows - 1) / block_m + 1;
+  const std::uint32_t folds = (lines - 1) / traits.max_group_count[1] + 1;
+  d.groups = {(n4 - 1) / block_n + 1, (lines - 1) / folds + 1, folds};
+}
 
 void use_matrices(Dispatch& d, const tuning::Product& p, const DeviceTraits& traits) {
   use_matrices(d, p, tuning::matrix_tile(tuning::built_in(), p, traits.matrix_m, traits.matrix_n),

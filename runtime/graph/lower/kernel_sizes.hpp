@@ -78,4 +78,29 @@ struct WindowTile {
   std::uint32_t groups, matrices_m, matrices_n;
 };
 
+// Storage buffers that separable_coopmat.comp binds, and the largest sides and steps of its
+// windows.
+inline constexpr std::uint32_t kSeparableBindings = 9;
+inline constexpr std::int64_t kSeparableMaxWindow = 5;
+inline constexpr std::int64_t kSeparableMaxStep = 2;
+
+// Subgroups of a workgroup of separable_coopmat.comp along M and N, the matrices that each
+// computes, the vectors of K in a tile of weights, and the pixels of a run of the depthwise
+// convolution.
+struct SeparableTile {
+  std::uint32_t groups_m, groups_n, matrices_m, matrices_n, tile_k4, tile_w;
+};
+// Workgroup memory of separable_coopmat.comp, in bytes; strides as there.
+constexpr std::uint64_t separable_shared_bytes(const SeparableTile& t, std::uint32_t in4,
+                                               std::uint32_t matrix_m, std::uint32_t matrix_n) {
+  const auto odd = [](std::uint64_t v) { return v + 1 - v % 2; };
+  const std::uint64_t k4 = (in4 + t.tile_k4 - 1) / t.tile_k4 * t.tile_k4;
+  const std::uint64_t own_n4 = t.matrices_n * matrix_n / 4;
+  const std::uint64_t a =
+      std::uint64_t{t.groups_m} * t.matrices_m * matrix_m * (k4 + 2 - k4 / 2 % 2 * 2);
+  const std::uint64_t b = t.tile_k4 * 4 * odd(t.groups_n * own_n4 / 2);
+  const std::uint64_t c = std::uint64_t{t.groups_m} * t.groups_n * matrix_m * odd(own_n4);
+  return 8 * a + 16 * (b > c ? b : c);
+}
+
 }  // namespace spirkiln::tuning

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/lower/tuning.hpp"
 
+#include <algorithm>
+
 #include "tuning_table.hpp"  // the build made it of variants/tuning.toml
 
 namespace spirkiln::tuning {
@@ -82,6 +84,28 @@ WindowTile window_tile(const Tuning& t, std::uint32_t n, std::uint32_t h, std::u
     if (f == Fact::kN4) return n4;
     return n * ceil_div(h, std::uint64_t{own.groups} * own.matrices_m) * ceil_div(w, matrix_m);
   });
+}
+std::optional<SeparableTile> separable_tile(const Tuning& t, const Product& p,
+                                            std::uint32_t window_w, std::uint32_t matrix_m,
+                                            std::uint32_t matrix_n) {
+  const SeparableTileChoice* c =
+      first_of(t.separable_tile, [&](Fact f, const SeparableTileChoice&) -> std::uint64_t {
+        if (f == Fact::kMatrixM) return matrix_m;
+        if (f == Fact::kMatrixN) return matrix_n;
+        return f == Fact::kWindowW ? window_w : of_product(p, f);
+      });
+  if (c == nullptr) return std::nullopt;
+  const std::uint32_t matrices_n = matrix_n == 16 ? c->matrices_n16 : c->matrices_n8;
+  // Columns in equal shares.
+  const auto across =
+      static_cast<std::uint32_t>(ceil_div(matrix_columns(p.n4, matrix_n), matrices_n));
+  const auto shares = static_cast<std::uint32_t>(ceil_div(across, c->groups_n));
+  return SeparableTile{c->groups_m,
+                       static_cast<std::uint32_t>(ceil_div(across, shares)),
+                       c->matrices_m,
+                       matrices_n,
+                       std::min(c->tile_k4, (p.k4 + 3) / 4 * 4),
+                       c->tile_w};
 }
 
 }  // namespace spirkiln::tuning

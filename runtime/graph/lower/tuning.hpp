@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "graph/lower/kernel_sizes.hpp"
@@ -42,6 +43,7 @@ enum class Fact : std::uint8_t {
   kGroups,         // workgroups of what was chosen so far
   kOwnGroups,      // workgroups of the rule's own choice
   kMiddle4,        // vectors between the two layers of a gate
+  kWindowW,        // width of the depthwise convolution's window
 };
 
 // Holds for from <= fact <= to that are multiples of multiple_of.
@@ -78,6 +80,11 @@ struct MatrixTileChoice {
   }
 };
 
+// A SeparableTile the same way; groups_n at most, and tile_k4 where K is as long.
+struct SeparableTileChoice {
+  std::uint32_t groups_m, groups_n, matrices_m, matrices_n8, matrices_n16, tile_k4, tile_w;
+};
+
 struct GateGroup {  // the workgroup of squeeze_excite.comp
   std::uint32_t x, y;
 };
@@ -89,6 +96,8 @@ struct Tuning {
   std::span<const Rule<GemmShape>> tiled_shape, tiled_split;
   std::span<const Rule<MatrixTileChoice>> matrix_tile, matrix_split, matrix_lite;
   std::span<const Rule<WindowTile>> window_tile;
+  // Where no rule holds, two steps are faster.
+  std::span<const Rule<SeparableTileChoice>> separable_tile;
   std::span<const Rule<GateGroup>> gate_group;
   const Numbers& numbers(bool of_software) const { return of_software ? software : gpu; }
 };
@@ -127,5 +136,10 @@ const GemmShape* tiled_split(const Tuning& t, const Product& p, std::uint64_t gr
 // A picture of n x h x w pixels and n4 vectors of columns.
 WindowTile window_tile(const Tuning& t, std::uint32_t n, std::uint32_t h, std::uint32_t w,
                        std::uint32_t n4, std::uint32_t matrix_m, std::uint32_t matrix_n);
+// Of a depthwise convolution with a window of this width and the pointwise one behind it; null
+// where two steps are faster.
+std::optional<SeparableTile> separable_tile(const Tuning& t, const Product& p,
+                                            std::uint32_t window_w, std::uint32_t matrix_m,
+                                            std::uint32_t matrix_n);
 
 }  // namespace spirkiln::tuning

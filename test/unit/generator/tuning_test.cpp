@@ -107,6 +107,10 @@ reason = "why"
 [[matrix_tile]]
 use = { groups_k = 1, groups_m = 2, groups_n = 3, matrices_m = 4, matrices_n = 5, tile_k4 = 24 }
 reason = "why"
+[[separable_tile]]
+window_w = { from = 5 }
+use = { groups_m = 2, groups_n = 4, matrices_m = 1, matrices_n = { n8 = 3, n16 = 2 }, tile_k4 = 12, tile_w = 8 }
+reason = "why"
 [[gate_group]]
 invocations = { from = 1024 }
 shared_bytes = 32768
@@ -162,6 +166,11 @@ reason = "why"
   CHECK(tile.choice.tile(16).groups_n == 4);
   CHECK(file->matrix_tile[1].choice.tile(8).matrices_n == 5);
   CHECK(file->matrix_tile[1].choice.tile(16).matrices_n == 5);
+  REQUIRE(file->separable_tile.size() == 1);
+  CHECK(file->separable_tile[0].conditions[0].fact == Fact::kWindowW);
+  CHECK(file->separable_tile[0].choice.matrices_n8 == 3);
+  CHECK(file->separable_tile[0].choice.matrices_n16 == 2);
+  CHECK(file->separable_tile[0].choice.tile_w == 8);
   REQUIRE(file->gate_group.size() == 2);
   CHECK(file->gate_group[0].count == 3);
   CHECK(file->gate_group[1].choice.x == 16);
@@ -174,6 +183,8 @@ TEST_CASE("tuning: each mistake is an error at its place", "[tuning]") {
   };
   const std::string tile =
       "use = { groups_k = 2, groups_m = 1, groups_n = 1, matrices_m = 1, matrices_n = ";
+  const std::string separable =
+      "use = { groups_m = 1, groups_n = 1, matrices_m = 1, matrices_n = 1, ";
   const Case cases[] = {
       {whole("[[numbers]]\n"),
        "t.toml:1:3: error: unknown key 'numbers' in a tuning file; the "
@@ -256,6 +267,10 @@ TEST_CASE("tuning: each mistake is an error at its place", "[tuning]") {
        "t.toml:3:96: error: 'matrices_n' must be a whole number from 1 to 8"},
       {rule("matrix_tile", "rows = 3\n" + tile + "1, tile_k4 = 8 }"),
        "t.toml:1:1: error: the last [[matrix_tile]] must have no condition"},
+      {rule("separable_tile", separable + "tile_k4 = 4, tile_w = 6 }"),
+       "t.toml:3:93: error: 'tile_w' must be a power of two"},
+      {rule("separable_tile", separable + "tile_k4 = 6, tile_w = 4 }"),
+       "t.toml:3:7: error: 'tile_k4' must be a multiple of 4"},
   };
   for (const Case& c : cases) {
     INFO(c.text.substr(0, 300));

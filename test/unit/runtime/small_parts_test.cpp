@@ -105,6 +105,12 @@ TEST_CASE("memory types: a card with ReBAR is never read from through the bus") 
   CHECK(choose_memory_type(m, 0x1f, MemoryUse::kDevice) == 1);
   CHECK(choose_memory_type(m, 0x1f, MemoryUse::kUpload) == 2);
   CHECK(choose_memory_type(m, 0x1f, MemoryUse::kDownload) == 3);
+  // What kernels read stands in the device's memory where the host sees all of it, not in a window.
+  CHECK(choose_memory_type(m, 0x1f, MemoryUse::kInput) == 4);
+  auto window = m;
+  window.memoryHeaps[window.memoryHeapCount++] = {256u << 20, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
+  window.memoryTypes[4].heapIndex = 2;
+  CHECK(choose_memory_type(window, 0x1f, MemoryUse::kInput) == 2);
   // What a buffer does not allow is not chosen, and where nothing is left there is no type.
   CHECK(choose_memory_type(m, 0x16, MemoryUse::kDownload) == 2);
   CHECK(choose_memory_type(m, 0x10, MemoryUse::kDownload) == 4);
@@ -114,7 +120,8 @@ TEST_CASE("memory types: a card with ReBAR is never read from through the bus") 
 TEST_CASE("memory types: where all memory is one, everything is mapped") {
   const auto m =
       memory_of({{kLocal | kVisible | kCoherent | kCached, 0}}, {VK_MEMORY_HEAP_DEVICE_LOCAL_BIT});
-  for (const auto use : {MemoryUse::kDevice, MemoryUse::kUpload, MemoryUse::kDownload}) {
+  for (const auto use :
+       {MemoryUse::kDevice, MemoryUse::kUpload, MemoryUse::kInput, MemoryUse::kDownload}) {
     CHECK(choose_memory_type(m, 1, use) == 0);
   }
   const auto two =
@@ -122,6 +129,7 @@ TEST_CASE("memory types: where all memory is one, everything is mapped") {
                 {VK_MEMORY_HEAP_DEVICE_LOCAL_BIT});
   CHECK(choose_memory_type(two, 7, MemoryUse::kDownload) == 2);
   CHECK(choose_memory_type(two, 7, MemoryUse::kUpload) == 1);
+  CHECK(choose_memory_type(two, 7, MemoryUse::kInput) == 1);
 }
 
 TEST_CASE("a cache file that is not whole is not used") {

@@ -93,6 +93,31 @@ TEST_CASE("tuning: windows count the tiles of all pictures", "[tuning]") {
   CHECK(window_tile(t, 2, 24, 16, 4, 8, 8).matrices_m == 2);   // tiles of 8 pixels
 }
 
+TEST_CASE("tuning: columns of a separable convolution in equal shares", "[tuning]") {
+  const Rule<SeparableTileChoice> tiles[] = {
+      {{{Fact::kWindowW, 5}, {Fact::kRows, 0, 99}}, 2, {1, 8, 2, 4, 2, 16, 8}},
+      {{{Fact::kK4, 0, 20}}, 1, {2, 4, 1, 2, 1, 16, 4}},
+  };
+  Tuning t{};
+  t.separable_tile = tiles;
+  CHECK_FALSE(separable_tile(t, {100, 21, 6}, 5, 16, 8));  // no rule: two steps
+  CHECK_FALSE(separable_tile(t, {99, 21, 6}, 4, 16, 8));
+  // 30 matrices are eight subgroups of up to four: all in one workgroup.
+  const auto wide = separable_tile(t, {99, 21, 60}, 5, 16, 8);
+  REQUIRE(wide);
+  CHECK(wide->groups_n == 8);
+  CHECK(wide->matrices_n == 4);
+  CHECK(wide->tile_k4 == 16);
+  CHECK(wide->tile_w == 8);
+  CHECK(separable_tile(t, {99, 21, 60}, 5, 16, 16)->matrices_n == 2);
+  // Nine matrices are five subgroups of two: three workgroups of two, not two of four and one.
+  const auto shared = separable_tile(t, {100, 9, 18}, 3, 16, 8);
+  REQUIRE(shared);
+  CHECK(shared->groups_n == 3);
+  CHECK(shared->tile_k4 == 12);  // a K of nine vectors is no longer
+  CHECK(separable_tile(t, {100, 9, 2}, 3, 16, 8)->groups_n == 1);
+}
+
 TEST_CASE("tuning: the built-in one gives a choice for everything", "[tuning]") {
   const Tuning& t = built_in();
   const auto last = [](const auto& rules) { return !rules.empty() && rules.back().count == 0; };
