@@ -56,6 +56,8 @@ enum Op : std::uint16_t {
   kOpIMul = 132,
   kOpUDiv = 134,
   kOpUMod = 137,
+  kOpSelect = 169,
+  kOpUGreaterThan = 172,
   kOpShiftRightLogical = 194,
   kOpShiftLeftLogical = 196,
   kOpBitwiseOr = 197,
@@ -423,7 +425,12 @@ class Reader {
       const auto given = spec ? values_.find(*spec) : values_.end();
       return given != values_.end() ? given->second : c->operands[2];
     }
-    if (c->op != kOpSpecConstantOp || c->operands.size() != 5) return std::nullopt;
+    if (c->op != kOpSpecConstantOp) return std::nullopt;
+    if (c->operands.size() == 6 && c->operands[2] == kOpSelect) {  // the larger of two
+      const auto first = evaluate(c->operands[3], depth + 1);
+      return first ? evaluate(c->operands[*first != 0 ? 4 : 5], depth + 1) : std::nullopt;
+    }
+    if (c->operands.size() != 5) return std::nullopt;
     if (c->operands[2] == kOpCompositeExtract) {
       const Instruction* whole = find(c->operands[3]);
       const std::size_t at = 2 + std::size_t{c->operands[4]};
@@ -445,6 +452,8 @@ class Reader {
         return *b != 0 ? std::optional(*a / *b) : std::nullopt;
       case kOpUMod:
         return *b != 0 ? std::optional(*a % *b) : std::nullopt;
+      case kOpUGreaterThan:
+        return *a > *b ? 1 : 0;
       case kOpShiftRightLogical:
         return *b < 32 ? *a >> *b : 0;
       case kOpShiftLeftLogical:

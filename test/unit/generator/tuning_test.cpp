@@ -268,7 +268,7 @@ TEST_CASE("tuning: each mistake is an error at its place", "[tuning]") {
       {rule("matrix_tile", "rows = 3\n" + tile + "1, tile_k4 = 8 }"),
        "t.toml:1:1: error: the last [[matrix_tile]] must have no condition"},
       {rule("separable_tile", separable + "tile_k4 = 4, tile_w = 6 }"),
-       "t.toml:3:93: error: 'tile_w' must be a power of two"},
+       "t.toml:3:91: error: 'tile_w' must be a power of two"},
       {rule("separable_tile", separable + "tile_k4 = 6, tile_w = 4 }"),
        "t.toml:3:7: error: 'tile_k4' must be a multiple of 4"},
   };

@@ -203,7 +203,10 @@ Table product_kernels() {
     }
     kernels.push_back(k);
   }
-  for (const std::string_view name : kMatrixKernels) {
+  std::vector<std::string_view> of_matrices(std::begin(kMatrixKernels), std::end(kMatrixKernels));
+  of_matrices.insert(of_matrices.end(), std::begin(kReplaceableMatrixKernels),
+                     std::end(kReplaceableMatrixKernels));
+  for (const std::string_view name : of_matrices) {
     TestKernel k{std::string(name), {}};
     for (const Form f : kHalves) {
       for (const std::string shape : {"16081632", "16161632"}) {
@@ -238,6 +241,13 @@ TEST_CASE("matrices are used where all four kernels of a shape may run") {
     without.quirks = {{.kernel = std::string(name), .reason = "wrong"}};
     CHECK(traits_of(card(), t, kHalves, without).matrix_m == 0);
   }
+  // What two of them do in two steps: that kernel alone is done without.
+  SelectRules single;
+  single.wishes.avoid = {"separable_coopmat"};
+  const DeviceTraits two_steps = traits_of(card(), t, kHalves, single);
+  CHECK(two_steps.matrix == "16081632");
+  CHECK_FALSE(two_steps.may_use("separable_coopmat"));
+  CHECK(traits_of(card(), t, kHalves, {}).may_use("separable_coopmat"));
   // The user's shape.
   SelectRules wide;
   wide.wishes.axes = {{"MATRIX", "16161632"}};
