@@ -57,15 +57,14 @@ inline constexpr std::string_view kReplaceableKernels[] = {
     "deconv_bytes",   "deconv_floats", "squeeze_excite_scale"};
 inline constexpr std::string_view kMatrixKernels[] = {"conv_coopmat", "deconv_coopmat",
                                                       "gemm_coopmat", "window_coopmat"};
-inline constexpr std::string_view kReplaceableMatrixKernels[] = {"separable_coopmat"};
+inline constexpr std::string_view kReplaceableMatrixKernels[] = {"separable_coopmat",
+                                                                 "transformer_coopmat"};
 
 enum class BufferKind : std::uint8_t {
   kInput,  // index: the node's index-th input tensor (the residual is the last one)
   kOutput,  // the node's output tensor
   kConst,  // index: the node's index-th constant. kHalfPair arrives in the storage type of the
            // variant (sfpvec4), kFloat32 as vec4
-  kPriorInput,  // in a group of two nodes, the same of the earlier one
-  kPriorConst,
   kScratch,  // index into Lowered::scratch_bytes
   kBytesIn,  // the caller's picture, one uint a pixel (lower_input, lower_stem)
   kFloatsOut,  // the caller's result, tight fp32 N x H x W x C (lower_output, lower_head,
@@ -76,6 +75,8 @@ enum class BufferKind : std::uint8_t {
 struct BufferRef {
   BufferKind kind;
   std::uint32_t index = 0;
+  std::uint32_t node = 0;  // in a group of nodes, whose input, output or constant it is: in the
+                           // order in which lowering is asked of them
 };
 
 struct AxisChoice {  // a value of one of the kernel's own axes; the manifest's default otherwise
@@ -123,17 +124,21 @@ struct LowerRequest {
 
 // Errors: kUnsupported with the operator's name and the shape when no kernel can take it.
 Result<Lowered> lower_node(const LowerRequest& request);
-// A squeeze-excite gate and the global mean that only it reads, together: input 0 is the mean's,
-// the other inputs and the constants are the gate's. kUnsupported also where that gains nothing.
+// A squeeze-excite gate and the global mean that only it reads, together. kUnsupported also where
+// that gains nothing.
 Result<Lowered> lower_gate(const LowerRequest& mean, const LowerRequest& gate);
 // The same with the product that alone reads the gate: what the mean is taken of, times the gate.
-// Inputs and output are the product's, the constants are the gate's. kUnsupported also where that
-// gains nothing.
+// kUnsupported also where that gains nothing.
 Result<Lowered> lower_scale(const LowerRequest& mean, const LowerRequest& gate,
                             const LowerRequest& product);
-// A depthwise convolution and the pointwise one that alone reads it, together: kPriorInput and
-// kPriorConst are the depthwise one's. kUnsupported also where that gains nothing.
+// A depthwise convolution and the pointwise one that alone reads it, together. kUnsupported also
+// where that gains nothing.
 Result<Lowered> lower_separable(const LowerRequest& window, const LowerRequest& point);
+// A transformer's block, lines of rows as attention has them: layer norm, the product to queries,
+// keys and values, attention, the product behind it with what went in added; then layer norm and
+// two products, the same added to the second. kUnsupported also where that gains nothing.
+using TransformerNodes = std::array<LowerRequest, 7>;
+Result<Lowered> lower_transformer(const TransformerNodes& nodes);
 // Picture bytes to the input tensor; scale and shift as in ModelHeader.
 Result<Lowered> lower_input(const Dims& input, const float scale[4], const float shift[4],
                             const DeviceTraits& traits);

@@ -31,6 +31,7 @@ class Fuser {
     for (const model::Node& n : model_.nodes) try_scale(n);
     for (const model::Node& n : model_.nodes) try_gate(n);
     for (const model::Node& n : model_.nodes) try_separable(n);
+    for (const model::Node& n : model_.nodes) try_transformer(n);
     for (const std::uint32_t t : model_.outputs) {
       if (outputs != OutputForm::kBest) try_head(t, outputs);
     }
@@ -60,13 +61,33 @@ class Fuser {
     return writer != nullptr && writer->op == op && only_reader(t) == &n ? writer : nullptr;
   }
 
+  // A group stands in its last node's place.
+  void add(std::vector<const model::Node*> nodes, Lowered lowered) {
+    for (const model::Node* n : nodes) groups_.inside[index(*n)] = n != nodes.back();
+    groups_.at[index(*nodes.back())] = {std::move(nodes), std::move(lowered)};
+  }
+  bool taken(const model::Node& n) const {
+    return groups_.at[index(n)].has_value() || groups_.inside[index(n)];
+  }
+
+  // The node of this operator that alone reads what `n` makes; null where `n` is.
+  const model::Node* reader(const model::Node* n, model::Op op) const {
+    const model::Node* r = n != nullptr ? only_reader(n->output) : nullptr;
+    return r != nullptr && r->op == op ? r : nullptr;
+  }
+  const model::Node* reader(const model::Node& n, model::Op op) const { return reader(&n, op); }
+  // Whether a node of one operand has this residual.
+  bool adds(const model::Node& n, std::uint32_t tensor) const {
+    return (n.flags & model::kHasResidual) != 0 && n.input_count == 2 && input(n, 1) == tensor;
+  }
+
   void try_stem() {
     const model::Node* conv = only_reader(model_.header.input_tensor);
     if (conv == nullptr) return;
     auto lowered =
         lowering_.stem(request(*conv), model_.header.input_scale, model_.header.input_shift);
     if (!lowered) return;
-    groups_.at[index(*conv)] = {conv, conv, conv, nullptr, *std::move(lowered)};
+    groups_.at[index(*conv)] = {{conv}, *std::move(lowered)};
     groups_.reads_picture = true;
   }
 
@@ -78,20 +99,17 @@ class Fuser {
     if (mean == nullptr || input(*mean, 0) != input(product, 0)) return;
     auto lowered = lowering_.scale(request(*mean), request(*gate), request(product));
     if (!lowered) return;
-    groups_.at[index(product)] = {&product, gate, &product, nullptr, *std::move(lowered)};
-    groups_.inside[index(*mean)] = groups_.inside[index(*gate)] = true;
+    add({mean, gate, &product}, *std::move(lowered));
   }
 
   // The gate and the mean alone.
   void try_gate(const model::Node& gate) {
     if (gate.op != model::Op::kSqueezeExcite || groups_.inside[index(gate)]) return;
     const model::Node* mean = maker(gate, 0, model::Op::kGlobalMean);
-    // Inputs are counted by the mean, which has no residual.
     if (mean == nullptr || gate.flags != 0) return;
     auto lowered = lowering_.gate(request(*mean), request(gate));
     if (!lowered) return;
-    groups_.at[index(gate)] = {mean, &gate, &gate, nullptr, *std::move(lowered)};
-    groups_.inside[index(*mean)] = true;
+    add({mean, &gate}, *std::move(lowered));
   }
 
   // A pointwise convolution and the depthwise one before it.
@@ -101,8 +119,36 @@ class Fuser {
     if (window == nullptr || groups_.at[index(*window)]) return;
     auto lowered = lowering_.separable(request(*window), request(point));
     if (!lowered) return;
-    groups_.at[index(point)] = {&point, &point, &point, window, *std::move(lowered)};
-    groups_.inside[index(*window)] = true;
+    add({window, &point}, *std::move(lowered));
+  }
+
+  // From a layer norm on: attention, and two products behind another norm, each with what went in
+  // added.
+  void try_transformer(const model::Node& norm) {
+    if (norm.op != model::Op::kLayerNorm || norm.input_count != 1) return;
+    const model::Node* qkv = reader(norm, model::Op::kConv);
+    const model::Node* attention = reader(qkv, model::Op::kAttention);
+    const model::Node* projection = reader(attention, model::Op::kConv);
+    if (projection == nullptr || !adds(*projection, input(norm, 0)) || leaves(projection->output))
+      return;
+    // The sum is read twice: by the second norm, and to be added.
+    const auto& readers = readers_[projection->output];
+    if (readers.size() != 2) return;
+    const bool norm_first = readers[0]->op == model::Op::kLayerNorm;
+    const model::Node* second = norm_first ? readers[0] : readers[1];
+    const model::Node* down = norm_first ? readers[1] : readers[0];
+    if (second->op != model::Op::kLayerNorm || down->op != model::Op::kConv) return;
+    const model::Node* up = reader(second, model::Op::kConv);
+    if (up == nullptr || reader(up, model::Op::kConv) != down || !adds(*down, projection->output))
+      return;
+    const std::vector<const model::Node*> nodes{&norm,  qkv, attention, projection,
+                                                second, up,  down};
+    if (std::any_of(nodes.begin(), nodes.end(), [&](const model::Node* n) { return taken(*n); }))
+      return;
+    auto lowered = lowering_.transformer({request(norm), request(*qkv), request(*attention),
+                                          request(*projection), request(*second), request(*up),
+                                          request(*down)});
+    if (lowered) add(nodes, *std::move(lowered));
   }
 
   // An output's node that can write what the caller gets itself.
@@ -112,7 +158,7 @@ class Fuser {
     if (n == nullptr || times != 1 || !readers_[output].empty() || groups_.at[index(*n)]) return;
     auto lowered =
         (form == OutputForm::kBytes ? lowering_.head_bytes : lowering_.head)(request(*n));
-    if (lowered) groups_.at[index(*n)] = {n, n, n, nullptr, *std::move(lowered)};
+    if (lowered) groups_.at[index(*n)] = {{n}, *std::move(lowered)};
   }
 
   const Model::State& model_;

@@ -15,13 +15,10 @@ namespace spirkiln {
 LowerRequest lower_request(const Model::State& model, const std::vector<Dims>& shapes,
                            const DeviceTraits& traits, const model::Node& node);
 
-// What lowering made of several nodes. Its buffers are named by four of them, which may be the
-// same.
+// What lowering made of several nodes, in the order in which it was asked of them: BufferRef::node
+// counts them. The group's output is the last one's.
 struct NodeGroup {
-  const model::Node* inputs = nullptr;  // kInput counts this one's inputs
-  const model::Node* consts = nullptr;  // kConst counts this one's constants
-  const model::Node* output = nullptr;  // kOutput, or the caller's result, is this one's output
-  const model::Node* prior = nullptr;   // kPriorInput and kPriorConst count this one's, if any
+  std::vector<const model::Node*> nodes;
   Lowered lowered;
 };
 

@@ -116,8 +116,6 @@ Result<KernelRunner::Outputs> KernelRunner::run(const Lowered& lowered, const Bu
       case BufferKind::kFloatsOut:
       case BufferKind::kBytesOut:
         return floats_out;
-      case BufferKind::kPriorInput:
-      case BufferKind::kPriorConst:
       case BufferKind::kScratch:
         break;
     }

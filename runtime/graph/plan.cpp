@@ -181,10 +181,14 @@ class Planner {
     return out;
   }
 
-  // Buffers that are not inputs.
+  // What is a node's.
   Result<std::uint32_t> buffer_of(const BufferRef& ref, const model::Node& n,
                                   const std::string& name) {
+    const auto inputs = model_.inputs_of(n);
     const auto consts = model_.consts_of(n);
+    if (ref.kind == BufferKind::kInput && ref.index < inputs.size()) {
+      return tensor(inputs[ref.index]);
+    }
     if (ref.kind == BufferKind::kOutput) return tensor(n.output);
     if (ref.kind == BufferKind::kConst && ref.index < consts.size()) {
       return constant(consts[ref.index]);
@@ -193,34 +197,23 @@ class Planner {
   }
 
   Status add_group(const NodeGroup& group) {
-    const std::string name = "node " + std::string(model_.string(group.output->name));
-    const auto inputs = model_.inputs_of(*group.inputs);
-    const std::uint32_t t = group.output->output;
+    const model::Node& last = *group.nodes.back();
+    const std::string name = "node " + std::string(model_.string(last.name));
+    const std::uint32_t t = last.output;
     auto resolve = [&](const BufferRef& ref) -> Result<std::uint32_t> {
       if (ref.kind == BufferKind::kBytesIn) return picture_;
-      if (ref.kind == BufferKind::kInput && ref.index < inputs.size()) {
-        return tensor(inputs[ref.index]);
-      }
-      if (ref.kind == BufferKind::kOutput) return tensor(t);
       if (is_result(ref)) {
         const bool bytes = ref.kind == BufferKind::kBytesOut;
         return add_result(t, shapes_[t], group.lowered.dispatches.back(),
                           name_of(t) + (bytes ? " as bytes" : " as floats"));
       }
-      if (ref.kind == BufferKind::kPriorInput && group.prior != nullptr &&
-          ref.index < model_.inputs_of(*group.prior).size()) {
-        return tensor(model_.inputs_of(*group.prior)[ref.index]);
-      }
-      if (ref.kind == BufferKind::kPriorConst && group.prior != nullptr) {
-        return buffer_of({BufferKind::kConst, ref.index}, *group.prior, name);
-      }
-      return buffer_of(ref, *group.consts, name);
+      if (ref.node >= group.nodes.size()) return wrong_reference(name);
+      return buffer_of(ref, *group.nodes[ref.node], name);
     };
     return builder_.add(group.lowered, resolve, name);
   }
 
   Status add_node(const model::Node& n, const Lowering& lowering) {
-    const auto inputs = model_.inputs_of(n);
     auto lowered = lowering.node(lower_request(model_, shapes_, traits_, n));
     const std::string name = "node " + std::string(model_.string(n.name));
     if (!lowered) {
@@ -228,12 +221,7 @@ class Planner {
       e.message = name + ": " + e.message;
       return e;
     }
-    auto resolve = [&](const BufferRef& ref) -> Result<std::uint32_t> {
-      if (ref.kind == BufferKind::kInput && ref.index < inputs.size()) {
-        return tensor(inputs[ref.index]);
-      }
-      return buffer_of(ref, n, name);
-    };
+    auto resolve = [&](const BufferRef& ref) { return buffer_of(ref, n, name); };
     return builder_.add(*lowered, resolve, name);
   }
 

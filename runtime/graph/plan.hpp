@@ -20,6 +20,7 @@ struct Lowering {
       scale = lower_scale;
   std::function<Result<Lowered>(const LowerRequest&, const LowerRequest&)> separable =
       lower_separable;
+  std::function<Result<Lowered>(const TransformerNodes&)> transformer = lower_transformer;
   std::function<Result<Lowered>(const Dims&, const float[4], const float[4], const DeviceTraits&)>
       input = lower_input;
   std::function<Result<Lowered>(const LowerRequest&, const float[4], const float[4])> stem =

@@ -5,40 +5,17 @@
 #include <string>
 
 #include "conv_case.hpp"
-#include "graph/program.hpp"
+#include "matrices.hpp"
 
 namespace spirkiln::test {
 namespace {
 
 using model::Op;
 
-// As a graph would have it on this device.
-DeviceTraits matrix_traits() {
-  DeviceTraits t = gpu_traits();
-  const DeviceTraits has = traits_of(device()->state()->caps, table(), {kFp16p, kFp16s});
-  t.matrix_m = has.matrix_m;
-  t.matrix_n = has.matrix_n;
-  t.matrix_k = has.matrix_k;
-  t.matrix = has.matrix;
-  return t;
-}
-
 RunOptions options(const char* kernel) {
   RunOptions o{matrix_traits(), kernel, {}};
   o.only = {kFp16p, kFp16s};
   return o;
-}
-
-void need_matrices() {
-  if (!device()) SKIP("no Vulkan device");
-  if (table().find("gemm_coopmat") == nullptr) {
-    SKIP("the table was made without a second compiler (scripts/fetch-glslc.sh)");
-  }
-  if (matrix_traits().matrix_m == 0) {
-    SKIP(device()->info().name +
-         " multiplies no matrices of halves into floats in a shape that "
-         "there are kernels for");
-  }
 }
 
 struct Product {
@@ -79,9 +56,8 @@ struct Separable {
 // References as Separable::bound() has them.
 Lowered rebound(Lowered lowered) {
   for (BufferRef& ref : lowered.dispatches.at(0).buffers) {
-    if (ref.kind == BufferKind::kConst) ref.index += 3;
-    if (ref.kind == BufferKind::kPriorConst) ref.kind = BufferKind::kConst;
-    if (ref.kind == BufferKind::kPriorInput) ref.kind = BufferKind::kInput;
+    if (ref.kind == BufferKind::kConst && ref.node == 1) ref.index += 3;
+    ref.node = 0;
   }
   return lowered;
 }

@@ -196,6 +196,63 @@ Separable separable(Numbers numbers, bool wide) {
   return s;
 }
 
+std::vector<Case> transformer(Numbers numbers, model::Activation act) {
+  constexpr std::int32_t kHeads = 2, kChannels = 24, kBetween = kHeads * 16, kHidden = 40;
+  const Dims x{2, 1, 21, kChannels};
+  std::uint32_t seed = 320;
+  const auto norm = [&] {
+    Case c = make(Op::kLayerNorm, Numbers::kOrdinary);
+    c.node.f[0] = 1e-5f;
+    c.output = x;
+    c.dims = {x};
+    add_scale_and_bias(&c, kChannels, seed);
+    seed += 2;
+    return c;
+  };
+  const auto product = [&](std::int32_t in, std::int32_t out, bool residual) {
+    Case c = make(Op::kConv, Numbers::kOrdinary, {1, 1, 1, 1, 0, 0, 0, 0, 1, 1, in, out});
+    c.output = x;
+    c.output.c = static_cast<std::uint32_t>(out);
+    c.dims = {x};
+    c.dims[0].c = static_cast<std::uint32_t>(in);
+    if (residual) c.node.flags = model::kHasResidual;
+    if (residual) c.dims.push_back(c.output);
+    const std::uint32_t k = c.dims[0].c;
+    c.consts = {weights(pad4(k), c.output.c, seed, Numbers::kOrdinary, pad4(k), k)};
+    add_scale_and_bias(&c, c.output.c, seed + 1);
+    seed += 3;
+    return c;
+  };
+  std::vector<Case> nodes{norm(), product(kChannels, 3 * kBetween, false)};
+  Case& attention = nodes.emplace_back(make(Op::kAttention, Numbers::kOrdinary, {kHeads, 16}));
+  attention.node.f[0] = 0.0625f;  // rows weigh alike enough for all of them to count
+  attention.dims = {nodes[1].output};
+  attention.output = x;
+  attention.output.c = kBetween;
+  nodes.push_back(product(kBetween, kChannels, true));
+  nodes.push_back(norm());
+  nodes.push_back(product(kChannels, kHidden, false));
+  nodes.push_back(product(kHidden, kChannels, true));
+  const model::Epilogue lines = nodes[0].node.epilogue;
+  for (Case& c : nodes) c.node.epilogue = {model::Activation::kNone, 0, 0, 1, 0};
+  if (act == model::Activation::kHardSwish) {
+    nodes[5].node.epilogue = lines;
+  } else {
+    nodes[5].node.epilogue.act = act;
+  }
+  nodes[0].inputs = {tensor(x, seed, numbers)};
+  if (numbers == Numbers::kSubnormal) {
+    // Products of nothing: what goes in is what comes out.
+    for (Case* c : {&nodes[3], &nodes[6]}) {
+      c->consts[1] = channels(kChannels, seed, 0, 0);
+      c->consts[2] = channels(kChannels, seed, 0, 0);
+    }
+    nodes[6].subnormal = true;
+    nodes[6].step = kHalfStep;
+  }
+  return nodes;
+}
+
 Case transposed(Numbers numbers, std::uint32_t inputs) {
   constexpr std::uint32_t kOut = 7;
   Case c = make(Op::kDeconv, numbers,

@@ -48,6 +48,9 @@ struct Separable {
   Case window, point;
 };
 Separable separable(Numbers numbers, bool wide);
+// The nodes of a transformer's block, as lower_transformer() has them; input 0 of the first is what
+// goes in.
+std::vector<Case> transformer(Numbers numbers, model::Activation act);
 Case transposed(Numbers numbers, std::uint32_t inputs = 30);
 Case one_channel(Numbers numbers, std::uint32_t width = 7);  // transposed, to one channel
 Case affine(Numbers numbers);

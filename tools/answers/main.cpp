@@ -14,6 +14,7 @@
 #include <string>
 
 #include "cases.hpp"
+#include "graph/half.hpp"
 #include "oracle.hpp"
 #include "output_set.hpp"
 
@@ -294,10 +295,44 @@ void add_separable(Writer* out, const Separable& s, const Matrix& m) {
   if (s.point.inputs.size() > 1) inputs.push_back(tight(s.point.inputs[1], s.point.dims[1]));
   out->add(lowered->dispatches[0], m.subgroup, s.point, result_of(s.point, inputs),
            [&](const BufferRef& ref) -> const Data* {
-             if (ref.kind == BufferKind::kPriorInput) return &s.window.inputs.at(ref.index);
-             if (ref.kind == BufferKind::kPriorConst) return &s.window.consts.at(ref.index);
-             if (ref.kind == BufferKind::kInput) return &s.point.inputs.at(ref.index);
-             return ref.kind == BufferKind::kConst ? &s.point.consts.at(ref.index) : nullptr;
+             const Case& c = ref.node == 0 ? s.window : s.point;
+             if (ref.kind == BufferKind::kInput) return &c.inputs.at(ref.index);
+             return ref.kind == BufferKind::kConst ? &c.consts.at(ref.index) : nullptr;
+           });
+}
+
+// What a product reads as a left operand is halves.
+oracle::Tensor rounded(oracle::Tensor t) {
+  for (double& v : t.v) v = double{half_to_float(float_to_half(static_cast<float>(v)))};
+  return t;
+}
+
+void add_transformer(Writer* out, const std::vector<Case>& nodes, const Matrix& m) {
+  DeviceTraits traits = matrices(m);
+  traits.max_storage_buffers = 18;
+  const auto request = [&](std::size_t i) {
+    return LowerRequest{nodes[i].node, nodes[i].dims, nodes[i].output, traits};
+  };
+  auto lowered = lower_transformer(
+      {request(0), request(1), request(2), request(3), request(4), request(5), request(6)});
+  if (!lowered) die(lowered.error().message);
+  const auto run = [&](std::size_t i, const std::vector<oracle::Tensor>& inputs) {
+    std::vector<std::vector<double>> consts;
+    for (const Data& d : nodes[i].consts) {
+      auto& values = consts.emplace_back();
+      for (std::uint32_t k = 0; k < d.count; ++k) values.push_back(double{value_of(d, k)});
+    }
+    return oracle::run(nodes[i].node, inputs, consts, nodes[i].output);
+  };
+  const oracle::Tensor x = tight(nodes[0].inputs[0], nodes[0].output);
+  const auto y = run(3, {rounded(run(2, {rounded(run(1, {rounded(run(0, {x}))}))})), x});
+  oracle::Tensor end = run(6, {rounded(run(5, {rounded(run(4, {y}))})), y});
+  for (std::size_t i = 0; i < end.mag.size(); ++i) end.mag[i] += y.mag[i];
+  out->add(lowered->dispatches[0], m.subgroup, nodes[6], stored(end, false),
+           [&](const BufferRef& ref) -> const Data* {
+             if (ref.kind == BufferKind::kInput) return &nodes[0].inputs[0];
+             return ref.kind == BufferKind::kConst ? &nodes[ref.node].consts.at(ref.index)
+                                                   : nullptr;
            });
 }
 
@@ -319,6 +354,7 @@ void add_matrix_products(Writer* out, Numbers numbers) {
     add_node(out, "conv_coopmat", wide, matrices(m), m.subgroup);
     add_node(out, "deconv_coopmat", deconv, matrices(m), m.subgroup);
     add_separable(out, separable(numbers, false), m);
+    add_transformer(out, transformer(numbers, model::Activation::kHardSwish), m);
   }
 }
 
@@ -492,6 +528,7 @@ void add_paths(Writer* out) {
     Separable pair = separable(kOrdinary, true);
     pair.point = plain(pair.point);
     add_separable(out, pair, m);
+    add_transformer(out, transformer(kOrdinary, model::Activation::kSwish), m);
     for (const Case& c :
          {long_product, plain(long_product), plain(long_product, Activation::kSwish)}) {
       add_node(out, "gemm_coopmat", c, deep_matrices(m), m.subgroup);

@@ -9,23 +9,17 @@ namespace {
 // The middle must fit into shared memory.
 constexpr int kMaxMiddle = 1024;
 
-bool is_pointwise(const Node& n) {
-  const ConvParams& p = n.conv;
-  return n.kind == Kind::kConv && p.kernel_h == 1 && p.kernel_w == 1 && p.stride_h == 1 &&
-         p.stride_w == 1 && p.pad_top == 0 && p.pad_left == 0 && p.pad_bottom == 0 &&
-         p.pad_right == 0 && !n.has_residual;
-}
-
 }  // namespace
 
 bool pass_squeeze_excite(Graph& graph) {
   const Links links(graph);
   for (Node& second : graph.nodes) {
-    if (!is_pointwise(second)) continue;
+    if (!is_pointwise(second) || second.has_residual) continue;
     const int i = links.private_producer(second.inputs[0]);
     if (i < 0) continue;
     Node& first = graph.nodes[static_cast<std::size_t>(i)];
-    if (!is_pointwise(first) || first.post_scale != 1 || first.post_bias != 0) continue;
+    if (!is_pointwise(first) || first.has_residual || first.post_scale != 1 || first.post_bias != 0)
+      continue;
     const Dims& dims = graph.tensors[static_cast<std::size_t>(first.inputs[0])].dims;
     if (!dims[kH].is(1) || !dims[kW].is(1) || first.channels_out > kMaxMiddle) continue;
     second.kind = Kind::kSqueezeExcite;

@@ -52,6 +52,13 @@ bool is_scalar_affine(const Node& n) {
   return is_affine(n) && n.scale.size() == 1 && n.bias.size() == 1;
 }
 
+bool is_pointwise(const Node& n) {
+  const ConvParams& p = n.conv;
+  return n.kind == Kind::kConv && p.kernel_h == 1 && p.kernel_w == 1 && p.stride_h == 1 &&
+         p.stride_w == 1 && p.pad_top == 0 && p.pad_left == 0 && p.pad_bottom == 0 &&
+         p.pad_right == 0;
+}
+
 bool takes_epilogue(const Node& n) {
   switch (n.kind) {
     case Kind::kConv:
@@ -97,6 +104,7 @@ void fuse(Graph& graph) {
   // An addition that took its activation may itself go into the node before it.
   repeat(pass_residual);
   repeat(pass_epilogue);
+  repeat(pass_attention_heads);
   for (const Node& n : graph.nodes) {
     const bool leftover = n.kind == Kind::kErf || n.kind == Kind::kSqrt ||
                           n.kind == Kind::kSquare || n.kind == Kind::kMeanC;

@@ -26,6 +26,7 @@ void replace_tensor(Graph& graph, int from, int to);
 
 bool is_affine(const Node& n);         // kAffine with nothing behind it
 bool is_scalar_affine(const Node& n);  // and one number for all channels
+bool is_pointwise(const Node& n);     // a 1x1 convolution that reads each pixel once
 bool takes_epilogue(const Node& n);
 // Multiplies what comes out of the channel scale: v = (...) * scale + bias.
 void scale_channels(std::vector<double>& scale, std::vector<double>& bias,
@@ -38,6 +39,7 @@ bool pass_epilogue(Graph& graph);         // affine and activation into the node
 bool pass_squeeze_excite(Graph& graph);   // two 1x1 convolutions of a 1x1 tensor
 bool pass_gate(Graph& graph);             // x + x * g -> x * (1 + g)
 bool pass_residual(Graph& graph);         // an addition into one of the nodes before
+bool pass_attention_heads(Graph& graph);  // heads of whole vectors
 
 // All of them, to the end. Throws PackError naming the first node that no pack can hold.
 void fuse(Graph& graph);

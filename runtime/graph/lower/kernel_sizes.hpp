@@ -103,4 +103,33 @@ constexpr std::uint64_t separable_shared_bytes(const SeparableTile& t, std::uint
   return 8 * a + 16 * (b > c ? b : c);
 }
 
+// Storage buffers that transformer_coopmat.comp binds, and what it holds in registers and workgroup
+// memory: channels of a head, heads (a subgroup each), blocks of 16 rows in a line, channels, and
+// columns between the last two products.
+inline constexpr std::uint32_t kTransformerBindings = 18;
+inline constexpr std::int32_t kTransformerHead = 16;
+inline constexpr std::int32_t kTransformerMaxHeads = 16;
+inline constexpr std::uint32_t kTransformerMaxBlocks = 4;
+inline constexpr std::uint32_t kTransformerMaxChannels = 256;
+inline constexpr std::uint32_t kTransformerMaxHidden = 512;
+
+struct TransformerShape {
+  std::uint32_t heads, c4, hidden4, blocks;
+};
+// Workgroup memory of transformer_coopmat.comp, in bytes; regions and strides as there.
+constexpr std::uint64_t transformer_shared_bytes(const TransformerShape& t,
+                                                 std::uint32_t subgroup) {
+  const std::uint64_t x_stride = (t.c4 + 3) / 4 * 4 + 2, o_stride = t.heads * 4 + 2,
+                      h_stride = (t.hidden4 + 3) / 4 * 4 + 2;
+  const std::uint64_t s_stride = t.blocks * 8 + (subgroup > 32 ? subgroup / 16 : 2);
+  const std::uint64_t first = t.blocks * 16 * x_stride + t.heads * 16 * 18ull;
+  const std::uint64_t scores = t.heads * 16 * s_stride;
+  const std::uint64_t norm = t.heads * 16 * 10ull + 16 * t.c4 * 2ull;
+  const std::uint64_t hidden = norm + 16 * x_stride;
+  const std::uint64_t larger = first > scores ? first : scores;
+  const std::uint64_t end = (larger > norm ? larger : norm) + 16 * o_stride;
+  const std::uint64_t end_2 = hidden + 16 * h_stride;
+  return 8 * (end > end_2 ? end : end_2);
+}
+
 }  // namespace spirkiln::tuning

@@ -226,6 +226,16 @@ Status check_gate_of_mean(const LowerRequest& mean, const LowerRequest& gate) {
   return Ok{};
 }
 
+// Whose each buffer is: inputs of the node `inputs`, constants of the gate; the output is the
+// group's.
+void name_nodes(Dispatch* d, std::uint32_t inputs, std::uint32_t gate) {
+  for (BufferRef& ref : d->buffers) {
+    if (ref.kind == BufferKind::kInput) ref.node = inputs;
+    if (ref.kind == BufferKind::kConst) ref.node = gate;
+    if (ref.kind == BufferKind::kOutput) ref.node = std::max(inputs, gate);
+  }
+}
+
 }  // namespace
 
 Result<Lowered> scaled_by_gate(const LowerRequest& mean, const LowerRequest& gate,
@@ -245,6 +255,7 @@ Result<Lowered> scaled_by_gate(const LowerRequest& mean, const LowerRequest& gat
   Dispatch d = two_layers("squeeze_excite_scale", product, gate);
   push_epilogue(d, gate.node.epilogue);
   push_layers(d, gate, hw, hw);
+  name_nodes(&d, 2, 1);
   const std::uint32_t share =
       d.local_size[0] * d.local_size[1] * numbers(gate.traits).scale_vectors;
   d.groups = {(hw * x.c4() - 1) / share + 1, x.n, 1};
@@ -260,12 +271,13 @@ Result<Lowered> gate_of_mean(const LowerRequest& mean, const LowerRequest& gate)
   const std::uint32_t hw = x.h * x.w;
   if (std::uint64_t{hw} * x.c4() <= numbers(gate.traits).gate_mean_vectors) {
     out.dispatches.push_back(gate_dispatch(gate, GateSource::kPixels, hw, hw));
-    return out;
+  } else {
+    MeanSums sums = mean_sums(x, gate.traits);
+    out.scratch_bytes = {sums.bytes};
+    out.dispatches = {std::move(sums.dispatch),
+                      gate_dispatch(gate, GateSource::kSums, sums.pieces, hw)};
   }
-  MeanSums sums = mean_sums(x, gate.traits);
-  out.scratch_bytes = {sums.bytes};
-  out.dispatches = {std::move(sums.dispatch),
-                    gate_dispatch(gate, GateSource::kSums, sums.pieces, hw)};
+  name_nodes(&out.dispatches.back(), 0, 1);
   return out;
 }
 

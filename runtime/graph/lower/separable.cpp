@@ -78,16 +78,16 @@ Result<Lowered> lower_separable(const LowerRequest& window, const LowerRequest& 
   Dispatch d;
   d.kernel = "separable_coopmat";
   d.axes = {{"MATRIX", traits.matrix}};
-  d.buffers = {{BufferKind::kPriorInput, 0},
-               lower::has_residual(point.node) ? lower::residual_ref(point)
-                                               : BufferRef{BufferKind::kPriorInput, 0},
-               {BufferKind::kPriorConst, 0},
-               {BufferKind::kPriorConst, 1},
-               {BufferKind::kPriorConst, 2},
-               {BufferKind::kConst, 0},
-               {BufferKind::kConst, 1},
-               {BufferKind::kConst, 2},
-               {BufferKind::kOutput, 0}};
+  const BufferRef picture{BufferKind::kInput, 0, 0};
+  d.buffers = {picture,
+               lower::has_residual(point.node) ? BufferRef{BufferKind::kInput, 1, 1} : picture,
+               {BufferKind::kConst, 0, 0},
+               {BufferKind::kConst, 1, 0},
+               {BufferKind::kConst, 2, 0},
+               {BufferKind::kConst, 0, 1},
+               {BufferKind::kConst, 1, 1},
+               {BufferKind::kConst, 2, 1},
+               {BufferKind::kOutput, 0, 1}};
   lower::set_epilogue_specs(d, point.node);
   for (const auto& [name, value] : {std::pair<std::string_view, std::uint32_t>{"in4", in4},
                                     {"kh", static_cast<std::uint32_t>(w.kh)},

@@ -1,0 +1,409 @@
+#version 450
+// SPDX-License-Identifier: Apache-2.0
+// A block of a transformer in one step, over lines of `len` rows of C channels:
+//   y = x + attention(layer_norm(x) * qkv) * projection
+//   out = y + act(layer_norm(y) * up) * down
+// A workgroup makes 16 rows of the output: a subgroup of SUBGROUP invocations for each head, of 16 channels.
+// Keys and values of the whole line are computed by each of a line's workgroups for itself, and stay in the
+// registers of their head's subgroup as matrices; nothing between x and out is ever in memory. Products are by
+// cooperative matrices of SIZE_M x SIZE_N x SIZE_K (halves, sums in single precision); sums, softmax, norms and y
+// are in single precision.
+// "Block" below is 16 rows or columns. Where C is no whole number of blocks (it is one of halves of a block), the
+// last block begins 16 before the end, and the left operand has zeros for what the block before has already.
+
+#include "matrix_shape.glsl"
+#extension GL_KHR_shader_subgroup_arithmetic : require
+
+layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
+
+#include "activation.glsl"
+#include "tensor.glsl"
+
+TENSOR_IN(0, x_data);
+layout(binding = 1) readonly buffer gamma_blob { vec4 gamma_data[]; };
+layout(binding = 2) readonly buffer beta_blob { vec4 beta_data[]; };
+layout(binding = 3) readonly buffer qkv_blob { sfpvec4 qkv_data[]; };
+layout(binding = 4) readonly buffer qkv_scale_blob { vec4 qkv_scale_data[]; };
+layout(binding = 5) readonly buffer qkv_bias_blob { vec4 qkv_bias_data[]; };
+layout(binding = 6) readonly buffer projection_blob { sfpvec4 projection_data[]; };
+layout(binding = 7) readonly buffer projection_scale_blob { vec4 projection_scale_data[]; };
+layout(binding = 8) readonly buffer projection_bias_blob { vec4 projection_bias_data[]; };
+layout(binding = 9) readonly buffer gamma2_blob { vec4 gamma2_data[]; };
+layout(binding = 10) readonly buffer beta2_blob { vec4 beta2_data[]; };
+layout(binding = 11) readonly buffer up_blob { sfpvec4 up_data[]; };
+layout(binding = 12) readonly buffer up_scale_blob { vec4 up_scale_data[]; };
+layout(binding = 13) readonly buffer up_bias_blob { vec4 up_bias_data[]; };
+layout(binding = 14) readonly buffer down_blob { sfpvec4 down_data[]; };
+layout(binding = 15) readonly buffer down_scale_blob { vec4 down_scale_data[]; };
+layout(binding = 16) readonly buffer down_bias_blob { vec4 down_bias_data[]; };
+TENSOR_OUT(17, out_data);
+
+// All of these size arrays or loops that have to be unrolled.
+layout(constant_id = 1) const uint heads = 8;
+layout(constant_id = 2) const uint c4 = 8;       // C in vectors, even
+layout(constant_id = 3) const uint hidden4 = 8;  // columns of `up` in vectors, even
+layout(constant_id = 4) const uint blocks = 1;   // of rows in a line
+
+layout(push_constant) uniform parameter {
+  Epilogue e;  // of `up`
+  uint len;
+  float factor;  // of scores
+  float epsilon;
+  float epsilon2;
+} p;
+
+// Matrices of a block of 16 x 16.
+const uint IN_M = 16 / SIZE_M;
+const uint IN_N = 16 / SIZE_N;
+const uint IN_K = 16 / SIZE_K;
+const uint OF_SUMS = IN_M * IN_N;
+const uint C_BLOCKS = (c4 + 3) / 4;
+const uint H_BLOCKS = (hidden4 + 3) / 4;
+// Blocks of columns that a subgroup computes.
+const uint C_TURNS = (C_BLOCKS + heads - 1) / heads;
+const uint H_TURNS = (H_BLOCKS + heads - 1) / heads;
+const uint ROW_LOADS = (c4 + SUBGROUP - 1) / SUBGROUP;  // vectors of a row that an invocation has
+
+// Workgroup memory, in uvec2: four halves or two floats. Rows begin an odd number of 16 bytes apart.
+const uint X_STRIDE = C_BLOCKS * 4 + 2;  // halves
+const uint O_STRIDE = heads * 4 + 2;     // halves
+const uint H_STRIDE = H_BLOCKS * 4 + 2;  // halves
+const uint PAIR_STRIDE = 18;             // floats: a block of keys, then one of values
+const uint PAIR_HALVES = 10;             // the same as halves
+const uint SUM_STRIDE = 10;              // floats: a block
+const uint SUM_HALVES = 6;
+const uint SHARES = SUBGROUP > 16 ? SUBGROUP / 16 : 1;  // invocations that share a row of scores
+const uint S_STRIDE = blocks * 8 + (SHARES > 2 ? SHARES : 2);  // floats, then a maximum and a sum of each
+// First: the normalised line, and what is each subgroup's own. Then scores, over both.
+const uint X_SIZE = blocks * 16 * X_STRIDE;
+const uint OWN_SIZE = 16 * PAIR_STRIDE;
+const uint S_SIZE = 16 * S_STRIDE;
+// Behind attention: sums of each subgroup, y (floats), its norm (halves), what `up` makes.
+const uint Y_AT = heads * 16 * SUM_STRIDE;
+const uint N_AT = Y_AT + 16 * c4 * 2;
+const uint H_AT = N_AT + 16 * X_STRIDE;
+const uint END_2 = H_AT + 16 * H_STRIDE;
+// What attention makes is read while y is written.
+const uint FIRST = X_SIZE + heads * OWN_SIZE;
+const uint SCORES = heads * S_SIZE;
+const uint LARGER = FIRST > SCORES ? FIRST : SCORES;
+const uint O_AT = LARGER > N_AT ? LARGER : N_AT;
+const uint END_1 = O_AT + 16 * O_STRIDE;
+shared uvec2 mem[END_1 > END_2 ? END_1 : END_2];
+
+vec4 floats_at(uint i) { return uintBitsToFloat(uvec4(mem[i], mem[i + 1])); }
+void put_floats(uint i, vec4 v) {
+  mem[i] = floatBitsToUint(v.xy);
+  mem[i + 1] = floatBitsToUint(v.zw);
+}
+uvec2 halves(vec4 v) { return uvec2(packHalf2x16(v.xy), packHalf2x16(v.zw)); }
+
+// Where vector c of n4 stands in a left operand, and the row of the right one where block k begins.
+uint place(uint c, uint n4) { return c < (n4 + 3) / 4 * 4 - 4 ? c : c + (n4 + 3) / 4 * 4 - n4; }
+uint block_at(uint k, uint n4) { return min(k * 4, n4 - 4) * 4; }
+// Zeros of a row's last block.
+void put_zeros(uint at, uint n4, uint lane) {
+  if (lane < (n4 + 3) / 4 * 4 - n4) mem[at + (n4 + 3) / 4 * 4 - 4 + lane] = uvec2(0);
+}
+
+void normalise(inout vec4 v[ROW_LOADS], uint lane, float epsilon) {
+  float part = 0.0;
+  [[unroll]] for (uint i = 0; i < ROW_LOADS; i++) {
+    if (lane + i * SUBGROUP < c4) part += dot(v[i], vec4(1.0));
+  }
+  float mean = subgroupAdd(part) / float(c4 * 4);
+  part = 0.0;
+  [[unroll]] for (uint i = 0; i < ROW_LOADS; i++) {
+    v[i] -= mean;
+    if (lane + i * SUBGROUP < c4) part += dot(v[i], v[i]);
+  }
+  float factor = inversesqrt(subgroupAdd(part) / float(c4 * 4) + epsilon);
+  [[unroll]] for (uint i = 0; i < ROW_LOADS; i++) v[i] *= factor;
+}
+
+// Softmax of a subgroup's 16 rows of scores, in place, as halves.
+void softmax(uint at, uint lane) {
+  uint share = lane % SHARES;
+  [[unroll]] for (uint r = 0; r < 16; r += SUBGROUP / SHARES) {
+    uint row = at + (r + lane / SHARES) * S_STRIDE;
+    vec2 v[blocks * 8 / SHARES];
+    float top = -3.0e38;
+    [[unroll]] for (uint i = 0; i < blocks * 8 / SHARES; i++) {
+      uint j = share + i * SHARES;
+      v[i] = uintBitsToFloat(mem[row + j]) * p.factor;
+      if (j * 2 >= p.len) v[i].x = -3.0e38;  // weighs nothing
+      if (j * 2 + 1 >= p.len) v[i].y = -3.0e38;
+      top = max(top, max(v[i].x, v[i].y));
+    }
+    float sum = 0.0;
+    if (SHARES > 1) {
+      mem[row + blocks * 8 + share].x = floatBitsToUint(top);
+      subgroup_wait();
+      [[unroll]] for (uint i = 0; i < SHARES; i++) {
+        top = max(top, uintBitsToFloat(mem[row + blocks * 8 + i].x));
+      }
+    }
+    [[unroll]] for (uint i = 0; i < blocks * 8 / SHARES; i++) {
+      v[i] = exp(v[i] - top);
+      sum += v[i].x + v[i].y;
+    }
+    if (SHARES > 1) {
+      mem[row + blocks * 8 + share].y = floatBitsToUint(sum);
+      subgroup_wait();
+      sum = 0.0;
+      [[unroll]] for (uint i = 0; i < SHARES; i++) {
+        sum += uintBitsToFloat(mem[row + blocks * 8 + i].y);
+      }
+    }
+    [[unroll]] for (uint i = 0; i < blocks * 8 / SHARES; i++) {
+      uint j = share + i * SHARES;
+      mem[row + j / 2][j % 2] = packHalf2x16(v[i] / sum);
+    }
+  }
+}
+
+// The right operand of this subgroup's blocks of columns: rows of k4 vectors, columns of n4.
+// Macros, because GLSL passes neither buffers nor arrays of matrices to a function.
+#define LOAD_COLUMNS(b, data, k4, n4, turns, head)                                                        \
+  [[unroll]] for (uint i = 0; i < turns; i++) {                                                           \
+    uint column = block_at(min(head + i * heads, ((n4) + 3) / 4 - 1), n4) / 4;                            \
+    [[unroll]] for (uint k = 0; k < ((k4) + 3) / 4 * IN_K; k++) {                                         \
+      [[unroll]] for (uint n = 0; n < IN_N; n++) {                                                        \
+        coopMatLoad(b[(i * (((k4) + 3) / 4 * IN_K) + k) * IN_N + n], data,                                \
+                    (block_at(k / IN_K, k4) + k % IN_K * SIZE_K) * (n4) + column + n * (SIZE_N / 4), n4,  \
+                    gl_CooperativeMatrixLayoutRowMajor);                                                  \
+      }                                                                                                   \
+    }                                                                                                     \
+  }
+// 16 rows at `at` times block `i` of b, into this subgroup's sums at `sums`.
+#define MULTIPLY(b, i, k4, at, stride, sums)                                                         \
+  [[unroll]] for (uint m = 0; m < IN_M; m++) {                                                       \
+    MATRIX_C acc[IN_N];                                                                              \
+    [[unroll]] for (uint n = 0; n < IN_N; n++) acc[n] = MATRIX_C(0.0);                               \
+    [[unroll]] for (uint k = 0; k < ((k4) + 3) / 4 * IN_K; k++) {                                    \
+      MATRIX_A a;                                                                                    \
+      coopMatLoad(a, mem, (at) + m * SIZE_M * (stride) + k * (SIZE_K / 4), stride,                   \
+                  gl_CooperativeMatrixLayoutRowMajor);                                               \
+      [[unroll]] for (uint n = 0; n < IN_N; n++) {                                                   \
+        acc[n] = coopMatMulAdd(a, b[((i) * (((k4) + 3) / 4 * IN_K) + k) * IN_N + n], acc[n]);        \
+      }                                                                                              \
+    }                                                                                                \
+    [[unroll]] for (uint n = 0; n < IN_N; n++) {                                                     \
+      coopMatStore(acc[n], mem, (sums) + m * SIZE_M * SUM_STRIDE + n * (SIZE_N / 2), SUM_STRIDE,     \
+                   gl_CooperativeMatrixLayoutRowMajor);                                              \
+    }                                                                                                \
+  }
+
+void main() {
+  uint head = gl_LocalInvocationID.x / SUBGROUP;
+  uint lane = gl_LocalInvocationID.x % SUBGROUP;
+  uint base = gl_WorkGroupID.y * p.len;  // the line's first row
+  uint own = gl_WorkGroupID.x * 16;      // first of the rows that are made here
+
+  MATRIX_B qkv_b[3 * C_BLOCKS * IN_K * IN_N];  // this head's columns of queries, keys, values
+  LOAD_COLUMNS(qkv_b, qkv_data, c4, heads * 12, 3, head)
+
+  [[unroll]] for (uint i = 0; i < (blocks * 16 + heads - 1) / heads; i++) {
+    uint r = head + i * heads;
+    vec4 v[ROW_LOADS];
+    [[unroll]] for (uint j = 0; j < ROW_LOADS; j++) {
+      uint c = lane + j * SUBGROUP;
+      v[j] = c < c4 && r < p.len ? vec4(tensor_ld4(x_data, (base + r) * c4 + c)) : vec4(0.0);
+    }
+    normalise(v, lane, p.epsilon);
+    if (r >= blocks * 16) continue;
+    [[unroll]] for (uint j = 0; j < ROW_LOADS; j++) {
+      uint c = lane + j * SUBGROUP;
+      if (c < c4) mem[r * X_STRIDE + place(c, c4)] = halves(v[j] * gamma_data[c] + beta_data[c]);
+    }
+    put_zeros(r * X_STRIDE, c4, lane);
+  }
+  barrier();
+
+  // Keys and values of the line: right operands of scores and results.
+  MATRIX_B key_b[blocks * IN_K * IN_N];    // [channel][row]
+  MATRIX_B value_b[blocks * IN_K * IN_N];  // [row][channel]
+  uint own_at = X_SIZE + head * OWN_SIZE;
+  uint pair = ((1 + lane % 8 / 4) * heads + head) * 4 + lane % 4;
+  vec4 pair_scale = qkv_scale_data[pair];
+  vec4 pair_bias = qkv_bias_data[pair];
+  [[unroll]] for (uint t = 0; t < blocks; t++) {
+    [[unroll]] for (uint m = 0; m < IN_M; m++) {
+      MATRIX_C acc[2 * IN_N];
+      [[unroll]] for (uint n = 0; n < 2 * IN_N; n++) acc[n] = MATRIX_C(0.0);
+      [[unroll]] for (uint k = 0; k < C_BLOCKS * IN_K; k++) {
+        MATRIX_A a;
+        coopMatLoad(a, mem, (t * 16 + m * SIZE_M) * X_STRIDE + k * (SIZE_K / 4), X_STRIDE,
+                    gl_CooperativeMatrixLayoutRowMajor);
+        [[unroll]] for (uint n = 0; n < 2 * IN_N; n++) {
+          uint part = 1 + n / IN_N;
+          acc[n] = coopMatMulAdd(a, qkv_b[(part * C_BLOCKS * IN_K + k) * IN_N + n % IN_N], acc[n]);
+        }
+      }
+      [[unroll]] for (uint n = 0; n < 2 * IN_N; n++) {
+        coopMatStore(acc[n], mem, own_at + m * SIZE_M * PAIR_STRIDE + n * (SIZE_N / 2), PAIR_STRIDE,
+                     gl_CooperativeMatrixLayoutRowMajor);
+      }
+    }
+    subgroup_wait();
+    uvec2 finished[128 / SUBGROUP];
+    [[unroll]] for (uint i = 0; i < 128 / SUBGROUP; i++) {
+      uint j = lane + i * SUBGROUP;
+      finished[i] = halves(floats_at(own_at + j / 8 * PAIR_STRIDE + j % 8 * 2) * pair_scale + pair_bias);
+    }
+    subgroup_wait();
+    [[unroll]] for (uint i = 0; i < 128 / SUBGROUP; i++) {
+      uint j = lane + i * SUBGROUP;
+      mem[own_at + j / 8 * PAIR_HALVES + j % 8] = finished[i];
+    }
+    subgroup_wait();
+    [[unroll]] for (uint k = 0; k < IN_K; k++) {
+      [[unroll]] for (uint n = 0; n < IN_N; n++) {
+        coopMatLoad(key_b[(t * IN_K + k) * IN_N + n], mem,
+                    own_at + n * SIZE_N * PAIR_HALVES + k * (SIZE_K / 4), PAIR_HALVES,
+                    gl_CooperativeMatrixLayoutColumnMajor);
+        coopMatLoad(value_b[(t * IN_K + k) * IN_N + n], mem,
+                    own_at + k * SIZE_K * PAIR_HALVES + 4 + n * (SIZE_N / 4), PAIR_HALVES,
+                    gl_CooperativeMatrixLayoutRowMajor);
+      }
+    }
+    subgroup_wait();
+  }
+
+  // Queries of the own rows: a left operand.
+  MATRIX_A query_a[IN_M * IN_K];
+  MULTIPLY(qkv_b, 0, c4, own * X_STRIDE, X_STRIDE, own_at)
+  subgroup_wait();
+  uvec2 query[64 / SUBGROUP];
+  [[unroll]] for (uint i = 0; i < 64 / SUBGROUP; i++) {
+    uint j = lane + i * SUBGROUP;
+    uint n = head * 4 + j % 4;
+    query[i] = halves(floats_at(own_at + j / 4 * SUM_STRIDE + j % 4 * 2) * qkv_scale_data[n] + qkv_bias_data[n]);
+  }
+  subgroup_wait();
+  [[unroll]] for (uint i = 0; i < 64 / SUBGROUP; i++) {
+    uint j = lane + i * SUBGROUP;
+    mem[own_at + j / 4 * SUM_HALVES + j % 4] = query[i];
+  }
+  subgroup_wait();
+  [[unroll]] for (uint m = 0; m < IN_M; m++) {
+    [[unroll]] for (uint k = 0; k < IN_K; k++) {
+      coopMatLoad(query_a[m * IN_K + k], mem, own_at + m * SIZE_M * SUM_HALVES + k * (SIZE_K / 4), SUM_HALVES,
+                  gl_CooperativeMatrixLayoutRowMajor);
+    }
+  }
+  barrier();  // scores go where the line was
+
+  uint s_at = head * S_SIZE;
+  [[unroll]] for (uint m = 0; m < IN_M; m++) {
+    [[unroll]] for (uint n = 0; n < blocks * IN_N; n++) {
+      MATRIX_C acc = MATRIX_C(0.0);
+      [[unroll]] for (uint k = 0; k < IN_K; k++) {
+        acc = coopMatMulAdd(query_a[m * IN_K + k], key_b[(n / IN_N * IN_K + k) * IN_N + n % IN_N], acc);
+      }
+      coopMatStore(acc, mem, s_at + m * SIZE_M * S_STRIDE + n * (SIZE_N / 2), S_STRIDE,
+                   gl_CooperativeMatrixLayoutRowMajor);
+    }
+  }
+  MATRIX_B projection_b[C_TURNS * heads * IN_K * IN_N];
+  LOAD_COLUMNS(projection_b, projection_data, heads * 4, c4, C_TURNS, head)
+  subgroup_wait();
+  softmax(s_at, lane);
+  subgroup_wait();
+  MATRIX_C result[OF_SUMS];
+  [[unroll]] for (uint m = 0; m < IN_M; m++) {
+    [[unroll]] for (uint n = 0; n < IN_N; n++) result[m * IN_N + n] = MATRIX_C(0.0);
+    [[unroll]] for (uint k = 0; k < blocks * IN_K; k++) {
+      MATRIX_A a;
+      coopMatLoad(a, mem, s_at + m * SIZE_M * S_STRIDE + k * (SIZE_K / 4), S_STRIDE,
+                  gl_CooperativeMatrixLayoutRowMajor);
+      [[unroll]] for (uint n = 0; n < IN_N; n++) {
+        result[m * IN_N + n] = coopMatMulAdd(a, value_b[k * IN_N + n], result[m * IN_N + n]);
+      }
+    }
+  }
+  subgroup_wait();
+  [[unroll]] for (uint i = 0; i < OF_SUMS; i++) {
+    coopMatStore(result[i], mem, s_at + i / IN_N * SIZE_M * SUM_STRIDE + i % IN_N * (SIZE_N / 2), SUM_STRIDE,
+                 gl_CooperativeMatrixLayoutRowMajor);
+  }
+  subgroup_wait();
+  [[unroll]] for (uint i = 0; i < 64 / SUBGROUP; i++) {
+    uint j = lane + i * SUBGROUP;
+    mem[O_AT + j / 4 * O_STRIDE + head * 4 + j % 4] = halves(floats_at(s_at + j / 4 * SUM_STRIDE + j % 4 * 2));
+  }
+  barrier();
+
+  uint sums = head * 16 * SUM_STRIDE;
+  [[unroll]] for (uint i = 0; i < C_TURNS; i++) {
+    uint tile = head + i * heads;
+    uint n0 = block_at(min(tile, C_BLOCKS - 1), c4) / 4;
+    MULTIPLY(projection_b, i, heads * 4, O_AT, O_STRIDE, sums)
+    subgroup_wait();
+    [[unroll]] for (uint s = 0; s < 64 / SUBGROUP; s++) {
+      uint j = lane + s * SUBGROUP;
+      uint n = n0 + j % 4;
+      uint row = own + j / 4;
+      if (tile >= C_BLOCKS || n < tile * 4) continue;  // another subgroup's
+      vec4 v = floats_at(sums + j / 4 * SUM_STRIDE + j % 4 * 2) * projection_scale_data[n] + projection_bias_data[n];
+      if (row < p.len) v += vec4(tensor_ld4(x_data, (base + row) * c4 + n));
+      put_floats(Y_AT + (j / 4 * c4 + n) * 2, v);
+    }
+    subgroup_wait();
+  }
+  MATRIX_B up_b[H_TURNS * C_BLOCKS * IN_K * IN_N];
+  LOAD_COLUMNS(up_b, up_data, c4, hidden4, H_TURNS, head)
+  barrier();
+
+  [[unroll]] for (uint i = 0; i < (16 + heads - 1) / heads; i++) {
+    uint r = head + i * heads;
+    vec4 v[ROW_LOADS];
+    [[unroll]] for (uint j = 0; j < ROW_LOADS; j++) {
+      v[j] = floats_at(Y_AT + (min(r, 15) * c4 + min(lane + j * SUBGROUP, c4 - 1)) * 2);
+    }
+    normalise(v, lane, p.epsilon2);
+    if (r >= 16) continue;
+    [[unroll]] for (uint j = 0; j < ROW_LOADS; j++) {
+      uint c = lane + j * SUBGROUP;
+      if (c < c4) mem[N_AT + r * X_STRIDE + place(c, c4)] = halves(v[j] * gamma2_data[c] + beta2_data[c]);
+    }
+    put_zeros(N_AT + r * X_STRIDE, c4, lane);
+  }
+  barrier();
+
+  [[unroll]] for (uint i = 0; i < H_TURNS; i++) {
+    uint tile = head + i * heads;
+    uint n0 = block_at(min(tile, H_BLOCKS - 1), hidden4) / 4;
+    MULTIPLY(up_b, i, c4, N_AT, X_STRIDE, sums)
+    subgroup_wait();
+    [[unroll]] for (uint s = 0; s < 64 / SUBGROUP; s++) {
+      uint j = lane + s * SUBGROUP;
+      uint n = n0 + j % 4;
+      if (tile >= H_BLOCKS || n < tile * 4) continue;
+      vec4 v = floats_at(sums + j / 4 * SUM_STRIDE + j % 4 * 2) * up_scale_data[n] + up_bias_data[n];
+      v = vec4(activate(afpvec4(v), p.e)) * p.e.post_scale + p.e.post_bias;
+      mem[H_AT + j / 4 * H_STRIDE + place(n, hidden4)] = halves(v);
+    }
+    subgroup_wait();
+  }
+  for (uint r = head; r < 16; r += heads) put_zeros(H_AT + r * H_STRIDE, hidden4, lane);
+  MATRIX_B down_b[C_TURNS * H_BLOCKS * IN_K * IN_N];
+  LOAD_COLUMNS(down_b, down_data, hidden4, c4, C_TURNS, head)
+  barrier();
+
+  [[unroll]] for (uint i = 0; i < C_TURNS; i++) {
+    uint tile = head + i * heads;
+    uint n0 = block_at(min(tile, C_BLOCKS - 1), c4) / 4;
+    MULTIPLY(down_b, i, hidden4, H_AT, H_STRIDE, sums)
+    subgroup_wait();
+    [[unroll]] for (uint s = 0; s < 64 / SUBGROUP; s++) {
+      uint j = lane + s * SUBGROUP;
+      uint n = n0 + j % 4;
+      uint row = own + j / 4;
+      if (tile >= C_BLOCKS || n < tile * 4 || row >= p.len) continue;
+      vec4 v = floats_at(sums + j / 4 * SUM_STRIDE + j % 4 * 2) * down_scale_data[n] + down_bias_data[n];
+      tensor_st4(out_data, (base + row) * c4 + n, afpvec4(v + floats_at(Y_AT + (j / 4 * c4 + n) * 2)));
+    }
+    subgroup_wait();
+  }
+}
