@@ -17,6 +17,9 @@ ivec2 tensor_at(uint i) {
   return ivec2(i & ((1u << TENSOR_ROW_BITS) - 1u), i >> TENSOR_ROW_BITS);
 }
 #define TENSOR_IN(n, name) layout(binding = n) uniform unfp sampler2D name
+// For kernels that look at the bits of what they read: of a value of mediump that is undefined, and NVIDIA's
+// driver 580.159 then refuses the pipeline.
+#define TENSOR_IN_BITS(n, name) layout(binding = n) uniform highp sampler2D name
 #define TENSOR_OUT(n, name) layout(binding = n, imfmtc4) writeonly uniform unfp image2D name
 // A device may cut what it narrows for an image (an H200 and lavapipe do), and errors that all point
 // towards zero add up over a graph: recognition took another character in one step of 24. So values
@@ -40,6 +43,7 @@ afpvec4 tensor_texel(afpvec4 v) { return v; }
 #else
 #define TENSOR_IN(n, name) \
   layout(binding = n) readonly buffer name##_blob { sfpvec4 name[]; }
+#define TENSOR_IN_BITS TENSOR_IN
 #define TENSOR_OUT(n, name) \
   layout(binding = n) writeonly buffer name##_blob { sfpvec4 name[]; }
 #define tensor_ld4(name, i) buffer_ld4(name, i)

@@ -11,11 +11,12 @@ layout(local_size_x_id = 233, local_size_y_id = 234, local_size_z_id = 235) in;
 #include "grid.glsl"
 #include "tensor.glsl"
 
-TENSOR_IN(0, x_data);
 #if BYTES
+TENSOR_IN_BITS(0, x_data);
 #define BYTES_OUT 1
 #include "bytes_out.glsl"
 #else
+TENSOR_IN(0, x_data);
 layout(binding = 1) writeonly buffer out_blob { float out_data[]; };
 #endif
 

@@ -64,7 +64,8 @@ class Fuser {
   // A group stands in its last node's place.
   void add(std::vector<const model::Node*> nodes, Lowered lowered) {
     for (const model::Node* n : nodes) groups_.inside[index(*n)] = n != nodes.back();
-    groups_.at[index(*nodes.back())] = {std::move(nodes), std::move(lowered)};
+    std::optional<NodeGroup>& place = groups_.at[index(*nodes.back())];
+    place = {std::move(nodes), std::move(lowered)};
   }
   bool taken(const model::Node& n) const {
     return groups_.at[index(n)].has_value() || groups_.inside[index(n)];
