@@ -162,13 +162,14 @@ std::vector<tuning::MatrixTile> matrix_tiles(std::uint32_t pixels, std::uint32_t
       tiles.push_back(m);
     }
   };
-  for (const std::uint32_t k : {1u, 2u, 4u}) {
+  for (const std::uint32_t k : {1u, 2u, 4u, 8u}) {
     for (const std::uint32_t m : {1u, 2u, 4u}) {
       for (const std::uint32_t n : {1u, 2u, 4u}) {
         for (const std::uint32_t mm : {1u, 2u}) {
           for (const std::uint32_t nn : {1u, 2u, 3u, 4u, 6u, 8u}) {
-            for (const std::uint32_t deep : {1u, 2u, 4u}) {
-              if (step * k * deep <= 32) add({k, m, n, mm, nn, step * k * deep});
+            for (const std::uint32_t deep : {1u, 2u, 4u, 8u}) {
+              if (step * k * deep <= (k4 >= 128 ? 128u : 32u))
+                add({k, m, n, mm, nn, step * k * deep});
             }
           }
         }

@@ -75,7 +75,7 @@ constexpr ChoiceKey<tuning::MatrixTileChoice> kMatrixTile[] = {
     {"groups_n", &tuning::MatrixTileChoice::groups_n, 1, 8},
     {"matrices_m", &tuning::MatrixTileChoice::matrices_m, 1, 8},
     {"matrices_n", &tuning::MatrixTileChoice::matrices_n8, 1, 8},
-    {"tile_k4", &tuning::MatrixTileChoice::tile_k4, 4, 64},
+    {"tile_k4", &tuning::MatrixTileChoice::tile_k4, 4, 128},
 };
 constexpr ChoiceKey<tuning::WindowTile> kWindowTile[] = {
     {"groups", &tuning::WindowTile::groups, 1, 16},

@@ -119,17 +119,17 @@ struct TransformerShape {
 // Workgroup memory of transformer_coopmat.comp, in bytes; regions and strides as there.
 constexpr std::uint64_t transformer_shared_bytes(const TransformerShape& t,
                                                  std::uint32_t subgroup) {
-  const std::uint64_t x_stride = (t.c4 + 3) / 4 * 4 + 2, o_stride = t.heads * 4 + 2,
-                      h_stride = (t.hidden4 + 3) / 4 * 4 + 2;
-  const std::uint64_t s_stride = t.blocks * 8 + (subgroup > 32 ? subgroup / 16 : 2);
-  const std::uint64_t first = t.blocks * 16 * x_stride + t.heads * 16 * 18ull;
-  const std::uint64_t scores = t.heads * 16 * s_stride;
-  const std::uint64_t norm = t.heads * 16 * 10ull + 16 * t.c4 * 2ull;
-  const std::uint64_t hidden = norm + 16 * x_stride;
+  const std::uint64_t x_stride = (t.c4 + 3) / 4 * 2 + 1, o_stride = t.heads * 2 + 1,
+                      h_stride = (t.hidden4 + 3) / 4 * 2 + 1, own = 16 * 9;
+  const std::uint64_t shares = subgroup > 16 ? subgroup / 16 : 1;
+  const std::uint64_t rows = 16 * (t.blocks * 4 + (shares + 1) / 2);
+  const std::uint64_t first = t.blocks * 16 * x_stride + t.heads * own;
+  const std::uint64_t scores = t.heads * (rows > own ? rows : own);
+  const std::uint64_t norm = t.heads * own + 16ull * t.c4;
   const std::uint64_t larger = first > scores ? first : scores;
   const std::uint64_t end = (larger > norm ? larger : norm) + 16 * o_stride;
-  const std::uint64_t end_2 = hidden + 16 * h_stride;
-  return 8 * (end > end_2 ? end : end_2);
+  const std::uint64_t end_2 = norm + 16 * x_stride + 16 * h_stride;
+  return 16 * (end > end_2 ? end : end_2);
 }
 
 }  // namespace spirkiln::tuning
