@@ -51,10 +51,19 @@ struct DeviceTraits {
 // Kernels whose work another one can do: lowering asks DeviceTraits::may_use of them alone.
 // DeviceTraits::matrix stands for all of kMatrixKernels; what kReplaceableMatrixKernels do in one
 // step, two of those can.
-inline constexpr std::string_view kReplaceableKernels[] = {
-    "conv_nc",        "conv_subgroup", "deconv_nc",           "deconv_subgroup",
-    "depthwise_line", "gemm_nc",       "gemm_subgroup",       "stem",
-    "deconv_bytes",   "deconv_floats", "squeeze_excite_scale"};
+inline constexpr std::string_view kReplaceableKernels[] = {"conv_nc",
+                                                           "conv_subgroup",
+                                                           "deconv_nc",
+                                                           "deconv_subgroup",
+                                                           "depthwise_line",
+                                                           "gemm_nc",
+                                                           "gemm_subgroup",
+                                                           "stem",
+                                                           "deconv_bytes",
+                                                           "deconv_floats",
+                                                           "squeeze_excite_scale",
+                                                           "squeeze",
+                                                           "excite"};
 inline constexpr std::string_view kMatrixKernels[] = {"conv_coopmat", "deconv_coopmat",
                                                       "gemm_coopmat", "window_coopmat"};
 inline constexpr std::string_view kReplaceableMatrixKernels[] = {"separable_coopmat",

@@ -213,12 +213,19 @@ TEST_CASE("squeeze-and-excite takes mean and product along", "[squeeze_excite]")
     std::uint32_t h, w;
     GateShape gate;
     std::uint32_t groups;  // at least, of a picture
+    bool halves = false;   // squeeze, then excite
   };
   const Shape shapes[] = {{1, 1, {1, 5, 2, 5}, 1},
                           {3, 5, {2, 16, 4, 16}, 1},
                           {17, 23, {3, 67, 17, 67}, 2},
                           {40, 51, {1, 9, 33, 9}, 2},
-                          {2, 2, {1, 1000, 3, 1000}, 1}};
+                          {2, 2, {1, 1000, 3, 1000}, 1},
+                          // The same shapes in two steps, and one of several pieces and slices.
+                          {1, 1, {1, 5, 2, 5}, 1, true},
+                          {17, 23, {3, 67, 17, 67}, 2, true},
+                          {2, 2, {2, 1000, 3, 1000}, 1, true},
+                          {3, 4, {1, 37, 1023, 37}, 1, true},
+                          {41, 61, {2, 70, 30, 70}, 2, true}};
   std::size_t turn = 0;
   const auto lines = activations(false);
   for (const Shape& s : shapes) {
@@ -236,7 +243,8 @@ TEST_CASE("squeeze-and-excite takes mean and product along", "[squeeze_excite]")
     product.output = x;
     product.consts = c.consts;
     product.const_is_weight = c.const_is_weight;
-    const DeviceTraits traits = gpu_traits();
+    DeviceTraits traits = gpu_traits();
+    if (s.halves) traits.without = {"squeeze_excite_scale"};
     const model::Node mean_node = mean_of_pixels();
     const LowerRequest mean_request{mean_node, {x}, mean.dims, traits};
     std::size_t number = 0;
@@ -256,8 +264,14 @@ TEST_CASE("squeeze-and-excite takes mean and product along", "[squeeze_excite]")
       const auto lowered = lower_scale(mean_request, {c.node, {mean.dims}, c.output, traits},
                                        {formed.node, dims, x, traits});
       if (!lowered) FAIL(lowered.error().message);
-      CHECK(lowered->dispatches.at(0).kernel == "squeeze_excite_scale");
-      CHECK(lowered->dispatches.at(0).groups[0] >= s.groups);
+      if (s.halves) {
+        REQUIRE(lowered->dispatches.size() == 2);
+        CHECK(lowered->dispatches[0].kernel == "squeeze");
+        CHECK(lowered->dispatches[1].kernel == "excite");
+      } else {
+        CHECK(lowered->dispatches.at(0).kernel == "squeeze_excite_scale");
+        CHECK(lowered->dispatches.at(0).groups[0] >= s.groups);
+      }
       oracle::Tensor want = oracle::run(formed.node, formed.inputs, {}, x);
       // What rounding does to the gate, through an activation of a slope of two at most.
       for (std::uint64_t i = 0; i < want.mag.size(); i++) {
@@ -267,8 +281,10 @@ TEST_CASE("squeeze-and-excite takes mean and product along", "[squeeze_excite]")
       // The gate is no buffer: what is bound are the pixels and the residual.
       formed.inputs.erase(formed.inputs.begin() + 1);
       Lowered bound = *lowered;
-      for (BufferRef& ref : bound.dispatches[0].buffers) {
-        if (ref.kind == BufferKind::kInput && ref.index == 2) ref.index = 1;
+      for (Dispatch& d : bound.dispatches) {
+        for (BufferRef& ref : d.buffers) {
+          if (ref.kind == BufferKind::kInput && ref.index == 2) ref.index = 1;
+        }
       }
       check_lowered(bound, formed, want, form);
     }
@@ -276,36 +292,42 @@ TEST_CASE("squeeze-and-excite takes mean and product along", "[squeeze_excite]")
   }
 }
 
-TEST_CASE("what scaling leaves to two steps", "[squeeze_excite]") {
+TEST_CASE("how many steps mean, gate and product are", "[squeeze_excite]") {
   Maker make(790);
   const Dims x{1, 4, 4, 8};
-  const auto fused = [&](Case gate, model::BinaryOp op, const Dims& picture,
+  // 0: not fused.
+  const auto steps = [&](Case gate, model::BinaryOp op, const Dims& picture,
                          const DeviceTraits& traits) {
     const Dims mean{picture.n, 1, 1, picture.c};
     model::Node product{};
     product.op = Op::kBinary;
     product.i[0] = static_cast<std::int32_t>(op);
     const model::Node mean_node = mean_of_pixels();
-    return lower_scale({mean_node, {picture}, mean, traits},
-                       {gate.node, {mean}, gate.output, traits},
-                       {product, {picture, gate.output}, picture, traits})
-        .ok();
+    const auto lowered =
+        lower_scale({mean_node, {picture}, mean, traits}, {gate.node, {mean}, gate.output, traits},
+                    {product, {picture, gate.output}, picture, traits});
+    return lowered ? lowered->dispatches.size() : 0;
   };
   const Case gate = gate_case({1, 8, 2, 8}, model::Activation::kRelu, 0, 0, make);
   const DeviceTraits traits = gpu_traits();
-  CHECK(fused(gate, model::BinaryOp::kMul, x, traits));
-  CHECK_FALSE(fused(gate, model::BinaryOp::kAdd, x, traits));
-  CHECK_FALSE(fused(gate, model::BinaryOp::kMul, {1, 400, 400, 8}, traits));  // too many pixels
-  CHECK_FALSE(fused(gate, model::BinaryOp::kMul, x, plain_cpu_traits()));
+  CHECK(steps(gate, model::BinaryOp::kMul, x, traits) == 1);
+  CHECK(steps(gate, model::BinaryOp::kAdd, x, traits) == 0);
+  CHECK(steps(gate, model::BinaryOp::kMul, {1, 400, 400, 8}, traits) == 2);
+  CHECK(steps(gate, model::BinaryOp::kMul, x, plain_cpu_traits()) == 0);
   DeviceTraits without = traits;
   without.without = {"squeeze_excite_scale"};
-  CHECK_FALSE(fused(gate, model::BinaryOp::kMul, x, without));
+  CHECK(steps(gate, model::BinaryOp::kMul, x, without) == 2);
+  without.without.push_back("excite");
+  CHECK(steps(gate, model::BinaryOp::kMul, x, without) == 0);
+  without = traits;
+  without.max_group_count[2] = 1;
+  CHECK(steps(gate, model::BinaryOp::kMul, {2, 400, 400, 8}, without) == 0);
   Case residual = gate;
   residual.node.flags = model::kHasResidual;
-  CHECK_FALSE(fused(residual, model::BinaryOp::kMul, x, traits));
+  CHECK(steps(residual, model::BinaryOp::kMul, x, traits) == 0);
   Case sigmoid = gate;
   sigmoid.node.epilogue.act = model::Activation::kSigmoid;
-  CHECK_FALSE(fused(sigmoid, model::BinaryOp::kMul, x, traits));
+  CHECK(steps(sigmoid, model::BinaryOp::kMul, x, traits) == 0);
 }
 
 }  // namespace spirkiln::test

@@ -358,22 +358,30 @@ Case squeeze_excite(Numbers numbers) {
   return c;
 }
 
-Case scaled(Numbers numbers) {
-  constexpr std::uint32_t kChannels = 22, kMiddle = 7;
+namespace {
+
+Case scaled(Numbers numbers, std::uint32_t count, std::uint32_t seed) {
+  constexpr std::int32_t kMiddle = 7;
   Case c = make(Op::kSqueezeExcite, numbers,
-                {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, kChannels, kChannels, kMiddle,
+                {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, static_cast<std::int32_t>(count),
+                 static_cast<std::int32_t>(count), kMiddle,
                  static_cast<std::int32_t>(model::Activation::kRelu)});
-  c.output = {2, 3, 5, kChannels};
-  add_input(&c, c.output, 280);
-  add_input(&c, c.output, 281);
-  c.consts = {weights(pad4(kChannels), kMiddle, 282, numbers, pad4(kChannels), kChannels)};
-  add_scale_and_bias(&c, kMiddle, 283);
-  c.consts.push_back(weights(pad4(kMiddle), kChannels, 285, numbers, pad4(kMiddle), kMiddle));
-  add_scale_and_bias(&c, kChannels, 286);
+  c.output = {2, 3, 5, count};
+  add_input(&c, c.output, seed);
+  add_input(&c, c.output, seed + 1);
+  c.consts = {weights(pad4(count), kMiddle, seed + 2, numbers, pad4(count), count)};
+  add_scale_and_bias(&c, kMiddle, seed + 3);
+  c.consts.push_back(weights(pad4(kMiddle), count, seed + 5, numbers, pad4(kMiddle), kMiddle));
+  add_scale_and_bias(&c, count, seed + 6);
   // A gate of 1 keeps the picture's subnormals what they are.
-  if (c.subnormal) c.consts.back() = channels(kChannels, 287, 1, 0);
+  if (c.subnormal) c.consts.back() = channels(count, seed + 7, 1, 0);
   return c;
 }
+
+}  // namespace
+
+Case scaled(Numbers numbers) { return scaled(numbers, 22, 280); }
+Case widely_scaled(Numbers numbers) { return scaled(numbers, 42, 350); }
 
 Case layer_norm(Numbers numbers) {
   Case c = make(Op::kLayerNorm, numbers);

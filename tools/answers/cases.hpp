@@ -63,6 +63,7 @@ Case squeeze_excite(Numbers numbers);
 // The gate on the mean of a picture, to be multiplied by it: input 0 is the picture, with a
 // residual of the product.
 Case scaled(Numbers numbers);
+Case widely_scaled(Numbers numbers);  // of more channels
 Case layer_norm(Numbers numbers);
 Case softmax(Numbers numbers);
 Case attention(Numbers numbers);

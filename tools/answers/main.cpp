@@ -307,6 +307,9 @@ oracle::Tensor rounded(oracle::Tensor t) {
   return t;
 }
 
+// The shape of lavapipe has no variant of it (variants/kernels/matrix.toml).
+bool has_transformer(const Matrix& m) { return m.subgroup > 8; }
+
 void add_transformer(Writer* out, const std::vector<Case>& nodes, const Matrix& m) {
   DeviceTraits traits = matrices(m);
   traits.max_storage_buffers = 18;
@@ -354,7 +357,7 @@ void add_matrix_products(Writer* out, Numbers numbers) {
     add_node(out, "conv_coopmat", wide, matrices(m), m.subgroup);
     add_node(out, "deconv_coopmat", deconv, matrices(m), m.subgroup);
     add_separable(out, separable(numbers, false), m);
-    add_transformer(out, transformer(numbers, model::Activation::kHardSwish), m);
+    if (has_transformer(m)) add_transformer(out, transformer(numbers, model::Activation::kHardSwish), m);
   }
 }
 
@@ -396,6 +399,113 @@ void add_scaled(Writer* out, const Case& c) {
   out->add(d, 0, c, stored(t, false), [&](const BufferRef& ref) -> const Data* {
     if (ref.kind == BufferKind::kInput) return &c.inputs.at(ref.index == 0 ? 0 : 1);
     return ref.kind == BufferKind::kConst ? &c.consts.at(ref.index) : nullptr;
+  });
+}
+
+// The two halves of squeeze-and-excite, each by itself: what lies between them is floats. The
+// picture has two pieces and two slices of channels.
+void add_halves(Writer* out, const Case& c) {
+  const Dims& x = c.dims[0];
+  const Dims mean{x.n, 1, 1, x.c};
+  model::Node mean_node{}, product = c.node;
+  mean_node.op = Op::kGlobalMean;
+  mean_node.epilogue.post_scale = 1;
+  product.op = Op::kBinary;
+  product.i[0] = static_cast<std::int32_t>(model::BinaryOp::kMul);
+  product.flags = c.inputs.size() > 1 ? model::kHasResidual : 0;
+  DeviceTraits traits = gpu();
+  traits.without = {"squeeze_excite_scale"};
+  std::vector<Dims> product_dims{x, mean};
+  if (product.flags != 0) product_dims.push_back(x);
+  auto lowered = lower_scale({mean_node, {x}, mean, traits}, {c.node, {mean}, mean, traits},
+                             {product, product_dims, x, traits});
+  if (!lowered || lowered->dispatches.size() != 2)
+    die("lowering made no halves of squeeze-and-excite");
+  std::vector<std::vector<double>> consts;
+  for (const Data& d : c.consts) {
+    auto& values = consts.emplace_back();
+    for (std::uint32_t i = 0; i < d.count; ++i) values.push_back(double{value_of(d, i)});
+  }
+  const oracle::Tensor picture = tight(c.inputs[0], x);
+  const std::uint32_t middle = static_cast<std::uint32_t>(c.node.i[12]), mid = (middle + 3) / 4 * 4,
+                      hw = x.h * x.w;
+
+  Dispatch squeeze = lowered->dispatches[0];
+  const std::uint32_t piece = squeeze.push[3] = 8, slice = squeeze.local_size[0] * 4;
+  squeeze.groups[1] = (hw - 1) / piece + 1;
+  const std::uint32_t parts = squeeze.groups[0] * squeeze.groups[1];
+  Result sums{AnswerKind::kFloat, {}, 0};
+  for (std::uint32_t n = 0; n < x.n; ++n) {
+    for (std::uint32_t k = 0; k < parts; ++k) {
+      const std::uint32_t first = k / squeeze.groups[0] * piece, c0 = k % squeeze.groups[0] * slice;
+      for (std::uint32_t m = 0; m < mid; ++m) {
+        double sum = 0, mag = 0;
+        for (std::uint32_t i = first; i < std::min(first + piece, hw); ++i) {
+          for (std::uint32_t ch = c0; ch < std::min(c0 + slice, x.c); ++ch) {
+            const double v = picture.v[(std::size_t{n} * hw + i) * x.c + ch] *
+                             consts[0][std::size_t{ch} * mid + m];
+            sum += v;
+            mag += std::abs(v);
+          }
+        }
+        sums.values.push_back(m < middle ? sum : std::numeric_limits<double>::quiet_NaN());
+        sums.mag = std::max(sums.mag, mag);
+      }
+    }
+  }
+  const auto bind = [&](const BufferRef& ref) -> const Data* {
+    if (ref.kind == BufferKind::kInput) return &c.inputs.at(ref.index == 0 ? 0 : 1);
+    return ref.kind == BufferKind::kConst ? &c.consts.at(ref.index) : nullptr;
+  };
+  Case exact = c;
+  exact.step = exact.subnormal ? 0x1p-24 : 0;
+  out->add(squeeze, 0, exact, sums, bind);
+
+  Dispatch excite = lowered->dispatches[1];
+  excite.local_size[1] = 4;
+  excite.groups[1] = 2;
+  excite.push[27] = parts;
+  Data between = tensor({x.n, 1, parts, middle}, 360, Numbers::kOrdinary);
+  between.kind = AnswerKind::kFloat;
+  between.seed.range = c.subnormal ? 0 : 16;  // 0: a gate of its bias, which is 1
+  model::Epilogue mid_act{static_cast<model::Activation>(c.node.i[13]), c.node.f[0], c.node.f[1], 1,
+                          0};
+  std::vector<oracle::Tensor> inputs{picture, {mean, {}, {}}};
+  std::vector<double> gate_mag;
+  for (std::uint32_t n = 0; n < x.n; ++n) {
+    std::vector<double> hidden(mid), hidden_mag(mid);
+    for (std::uint32_t m = 0; m < middle; ++m) {
+      double sum = 0, mag = 0;
+      for (std::uint32_t k = 0; k < parts; ++k) {
+        const double v = double{value_of(between, (n * parts + k) * mid + m)} / hw;
+        sum += v;
+        mag += std::abs(v);
+      }
+      hidden[m] = oracle::activation(mid_act, sum * consts[1][m] + consts[2][m]);
+      hidden_mag[m] = mag * std::abs(consts[1][m]) + std::abs(consts[2][m]);
+    }
+    for (std::uint32_t ch = 0; ch < x.c; ++ch) {
+      double sum = 0, mag = 0;
+      for (std::uint32_t m = 0; m < middle; ++m) {
+        const double w = consts[3][std::size_t{m} * x.c4() * 4 + ch];
+        sum += hidden[m] * w;
+        mag += hidden_mag[m] * std::abs(w);
+      }
+      const double v = oracle::activation(c.node.epilogue, sum * consts[4][ch] + consts[5][ch]);
+      inputs[1].v.push_back(v * c.node.epilogue.post_scale + c.node.epilogue.post_bias);
+      gate_mag.push_back(mag * std::abs(consts[4][ch]) + std::abs(consts[5][ch]));
+    }
+  }
+  if (product.flags != 0) inputs.push_back(tight(c.inputs[1], x));
+  oracle::Tensor t = oracle::run(product, inputs, {}, x);
+  // What rounding does to the gate, through activations of slopes below two.
+  const double slope = 2 * std::abs(double{product.epilogue.post_scale});
+  for (std::size_t i = 0; i < t.mag.size(); ++i) {
+    const std::size_t g = i / (std::size_t{hw} * x.c) * x.c + i % x.c;
+    if (!c.subnormal) t.mag[i] += slope * std::abs(picture.v[i]) * 2 * gate_mag[g];
+  }
+  out->add(excite, 0, c, stored(t, false), [&](const BufferRef& ref) -> const Data* {
+    return ref.kind == BufferKind::kScratch ? &between : bind(ref);
   });
 }
 
@@ -528,7 +638,7 @@ void add_paths(Writer* out) {
     Separable pair = separable(kOrdinary, true);
     pair.point = plain(pair.point);
     add_separable(out, pair, m);
-    add_transformer(out, transformer(kOrdinary, model::Activation::kSwish), m);
+    if (has_transformer(m)) add_transformer(out, transformer(kOrdinary, model::Activation::kSwish), m);
     for (const Case& c :
          {long_product, plain(long_product), plain(long_product, Activation::kSwish)}) {
       add_node(out, "gemm_coopmat", c, deep_matrices(m), m.subgroup);
@@ -707,6 +817,10 @@ void add_paths_of_groups(Writer* out) {
   product.dims.pop_back();
   product.inputs.pop_back();
   add_scaled(out, product);
+  product = widely_scaled(Numbers::kOrdinary);
+  product.dims.pop_back();
+  product.inputs.pop_back();
+  add_halves(out, product);
 }
 
 std::string all_answers() {
@@ -726,6 +840,7 @@ std::string all_answers() {
     add_mean(&out, numbers);
     add_node(&out, "squeeze_excite", squeeze_excite(numbers), gpu());
     add_scaled(&out, scaled(numbers));
+    add_halves(&out, widely_scaled(numbers));
     add_node(&out, "layer_norm", layer_norm(numbers), gpu());
     add_node(&out, "softmax", softmax(numbers), gpu());
     add_node(&out, "attention", attention(numbers), gpu());

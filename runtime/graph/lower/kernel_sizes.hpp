@@ -12,6 +12,9 @@ namespace spirkiln::tuning {
 inline constexpr std::uint32_t kSqueezeBindings = 10;
 inline constexpr std::uint32_t kSqueezeMaxVectors = 256;
 
+// Storage buffers that excite binds; MAX_VECTORS of excite.comp is kSqueezeMaxVectors.
+inline constexpr std::uint32_t kExciteBindings = 9;
+
 // Inputs of concat's two forms (INPUTS of concat.comp), and what a form binds beside them: residual
 // and output. A device of eight storage buffers takes the narrow form, several times where need be.
 inline constexpr std::uint32_t kConcatWide = 8;

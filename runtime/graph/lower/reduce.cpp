@@ -236,6 +236,65 @@ void name_nodes(Dispatch* d, std::uint32_t inputs, std::uint32_t gate) {
   }
 }
 
+// A workgroup of x times y invocations, with less of y where the device has smaller ones.
+void set_shared_group(Dispatch& d, std::uint32_t x, std::uint32_t y, const DeviceTraits& traits) {
+  while (y > 1 && (x * y > traits.max_invocations || y > traits.max_group_size[1])) y /= 2;
+  d.local_size = {x, y, 1};
+}
+
+// Two steps for pictures that are not small: what is left of the first layer of each piece, then
+// the gate and the product.
+Result<Lowered> squeeze_then_excite(const LowerRequest& mean, const LowerRequest& gate,
+                                    const LowerRequest& product) {
+  const DeviceTraits& traits = gate.traits;
+  const tuning::Numbers& t = numbers(traits);
+  const Dims& x = mean.inputs[0];
+  const std::uint32_t mid4 = middle_of(gate.node).c4(), hw = x.h * x.w;
+  if (x.vectors() > t.excite_max_vectors || !traits.may_use("squeeze") ||
+      !traits.may_use("excite") || traits.max_storage_buffers < tuning::kExciteBindings ||
+      x.n > traits.max_group_count[2]) {
+    return unsupported(product, "the product stays a step of its own");
+  }
+  Dispatch squeeze;
+  squeeze.kernel = "squeeze";
+  squeeze.buffers = {{BufferKind::kInput, 0}, {BufferKind::kConst, 0}, {BufferKind::kScratch, 0}};
+  const std::uint32_t piece = std::max(t.squeeze_piece, (hw - 1) / t.squeeze_max_pieces + 1);
+  for (const std::uint32_t v : {x.c4(), mid4, hw, piece}) squeeze.push_u32(v);
+  set_shared_group(squeeze, t.squeeze_x, t.squeeze_y, traits);
+  squeeze.groups = {(x.c4() - 1) / t.squeeze_x + 1, (hw - 1) / piece + 1, x.n};
+  const std::uint32_t parts = squeeze.groups[0] * squeeze.groups[1];
+  name_nodes(&squeeze, 0, 1);
+
+  Dispatch excite;
+  excite.kernel = "excite";
+  excite.buffers = {{BufferKind::kInput, 0}, residual_ref(product), {BufferKind::kScratch, 0}};
+  for (std::uint32_t k = 1; k < 6; k++) excite.buffers.push_back({BufferKind::kConst, k});
+  excite.buffers.push_back({BufferKind::kOutput, 0});
+  set_epilogue_specs(excite, product.node);
+  push_epilogue(excite, product.node.epilogue);
+  push_epilogue(excite, middle_epilogue(gate.node));
+  push_epilogue(excite, gate.node.epilogue);
+  for (const std::uint32_t v : {mid4, x.c4(), hw, parts}) excite.push_u32(v);
+  excite.push_f32(static_cast<float>(1.0 / hw));
+  set_shared_group(excite, t.excite_x, t.excite_y, traits);
+  const std::uint32_t slices = (x.c4() - 1) / t.excite_x + 1;
+  const std::uint32_t share = excite.local_size[1] * t.excite_vectors;  // pixels
+  const std::uint64_t others = std::uint64_t{slices} * x.n;
+  const std::uint32_t most =
+      static_cast<std::uint32_t>(std::max<std::uint64_t>(t.excite_max_groups / others, 1));
+  excite.groups = {slices, std::min((hw - 1) / share + 1, most), x.n};
+  name_nodes(&excite, 2, 1);
+  for (const Dispatch* d : {&squeeze, &excite}) {
+    if (d->local_size[0] > traits.max_group_size[0] || d->groups[1] > traits.max_group_count[1]) {
+      return unsupported(product, "beyond the device's workgroups");
+    }
+  }
+  Lowered out;
+  out.scratch_bytes = {std::uint64_t{x.n} * parts * mid4 * 16};
+  out.dispatches = {std::move(squeeze), std::move(excite)};
+  return out;
+}
+
 }  // namespace
 
 Result<Lowered> scaled_by_gate(const LowerRequest& mean, const LowerRequest& gate,
@@ -245,11 +304,13 @@ Result<Lowered> scaled_by_gate(const LowerRequest& mean, const LowerRequest& gat
   const Dims& x = mean.inputs[0];
   if (static_cast<model::BinaryOp>(product.node.i[0]) != model::BinaryOp::kMul ||
       gate.node.flags != 0 || !activation_is_lines(gate.node.epilogue.act) ||
-      !(product.inputs[0] == x) || !(product.inputs[1] == gate.output) || !(product.output == x) ||
-      !gate.traits.may_use("squeeze_excite_scale") ||
+      !(product.inputs[0] == x) || !(product.inputs[1] == gate.output) || !(product.output == x)) {
+    return unsupported(product, "the product stays a step of its own");
+  }
+  if (!gate.traits.may_use("squeeze_excite_scale") ||
       std::uint64_t{x.h} * x.w * x.c4() > numbers(gate.traits).scale_max_vectors ||
       x.n > gate.traits.max_group_count[1]) {
-    return unsupported(product, "the product stays a step of its own");
+    return squeeze_then_excite(mean, gate, product);
   }
   const std::uint32_t hw = x.h * x.w;
   Dispatch d = two_layers("squeeze_excite_scale", product, gate);

@@ -21,6 +21,9 @@ struct Numbers {
   bool mean_in_gate;
   std::uint64_t gate_mean_vectors, scale_max_vectors;
   std::uint32_t scale_vectors;
+  std::uint64_t excite_max_vectors;
+  std::uint32_t squeeze_x, squeeze_y, squeeze_piece, squeeze_max_pieces;
+  std::uint32_t excite_x, excite_y, excite_vectors, excite_max_groups;
   std::uint32_t attention_queries, attention_parts, attention_block;
   bool stem;
   std::uint32_t depthwise_tile, depthwise_tile_line, depthwise_line_max_kw, depthwise_line_max_step;

@@ -434,12 +434,12 @@ TEST_CASE("second: the product by cooperative matrices is baked", "[second]") {
   for (const auto& m : run.messages) UNSCOPED_INFO(m);
   INFO((run.result.ok() ? "" : run.result.error().message));
   REQUIRE(run.result.ok());
-  CHECK(run.result->by_second == 72);
+  CHECK(run.result->by_second == 70);
   const auto second = gen::SecondCompiler::open(*folder);
   REQUIRE(second.ok());
   auto table = Table::from_file((w / "out/test_table.bin").string());
   REQUIRE(table.ok());
-  CHECK(table->variants().size() == 72);
+  CHECK(table->variants().size() == 70);
   // Workgroup memory of the constants' defaults, worked out by hand: vectors of halves for the
   // tiles (64 x 10 and 32 x 10; 32 x 18; 32 x 10 and 32 x 10), vectors of floats for the sums.
   for (const auto& [name, shared] :
