@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block of a transformer in one step, over lines of `len` rows of C channels:
 //   y = x + attention(layer_norm(x) * qkv) * projection
-//   out = y + act(layer_norm(y) * up) * down
+//   out = y + act(layer_norm(y) * up) * down, or a third layer norm of that
 // A workgroup makes 16 rows of the output: a subgroup of SUBGROUP invocations for each head, of 16 channels.
 // Keys and values of the whole line are computed by each of a line's workgroups for itself, and stay in the
 // registers of their head's subgroup as matrices; nothing between x and out is ever in memory. Products are by
@@ -37,12 +37,15 @@ layout(binding = 14) readonly buffer down_blob { uvec4 down_data[]; };
 layout(binding = 15) readonly buffer down_scale_blob { vec4 down_scale_data[]; };
 layout(binding = 16) readonly buffer down_bias_blob { vec4 down_bias_data[]; };
 TENSOR_OUT(17, out_data);
+layout(binding = 18) readonly buffer gamma3_blob { vec4 gamma3_data[]; };
+layout(binding = 19) readonly buffer beta3_blob { vec4 beta3_data[]; };
 
 // All of these size arrays or loops that have to be unrolled.
 layout(constant_id = 1) const uint heads = 8;
 layout(constant_id = 2) const uint c4 = 8;       // C in vectors, even
 layout(constant_id = 3) const uint hidden4 = 8;  // columns of `up` in vectors, even
 layout(constant_id = 4) const uint blocks = 1;   // of rows in a line
+layout(constant_id = 5) const uint last_norm = 0;
 
 layout(push_constant) uniform parameter {
   Epilogue e;  // of `up`
@@ -50,6 +53,7 @@ layout(push_constant) uniform parameter {
   float factor;  // of scores
   float epsilon;
   float epsilon2;
+  float epsilon3;
 } p;
 
 // Matrices of a block of 16 x 16.
@@ -142,6 +146,16 @@ void normalise(inout vec4 v[ROWS_SIZE], uint rows, uint lane, float epsilon) {
   [[unroll]] for (uint i = 0; i < rows; i++) {
     float factor = inversesqrt(sums[i] / float(c4 * 4) + epsilon);
     [[unroll]] for (uint j = 0; j < ROW_LOADS; j++) v[i * ROW_LOADS + j] *= factor;
+  }
+}
+
+// The same rows of y.
+void own_rows(inout vec4 v[ROWS_SIZE], uint head, uint lane) {
+  [[unroll]] for (uint j = 0; j < ROW_LOADS; j++) {
+    uint c = min(lane + j * SUBGROUP, c4 - 1);
+    [[unroll]] for (uint i = 0; i < OWN_ROWS; i++) {
+      v[i * ROW_LOADS + j] = floats_at(Y_AT + min(head + i * heads, 15) * c4 + c);
+    }
   }
 }
 
@@ -429,12 +443,7 @@ void main() {
   }
   barrier();
 
-  [[unroll]] for (uint j = 0; j < ROW_LOADS; j++) {
-    uint c = min(lane + j * SUBGROUP, c4 - 1);
-    [[unroll]] for (uint i = 0; i < OWN_ROWS; i++) {
-      rows_v[i * ROW_LOADS + j] = floats_at(Y_AT + min(head + i * heads, 15) * c4 + c);
-    }
-  }
+  own_rows(rows_v, head, lane);
   normalise(rows_v, OWN_ROWS, lane, p.epsilon2);
   put_rows(rows_v, OWN_ROWS, 16, N_AT, head, lane);
   barrier();
@@ -474,8 +483,32 @@ void main() {
       uint row = own + j / 4;
       if (tile >= C_BLOCKS || n < tile * 4 || row >= p.len) continue;
       vec4 v = floats_at(sums + j / 4 * SUM_STRIDE + j % 4) * down_scale + down_bias;
-      tensor_st4(out_data, (base + row) * c4 + n, afpvec4(v + floats_at(Y_AT + j / 4 * c4 + n)));
+      v += floats_at(Y_AT + j / 4 * c4 + n);
+      if (last_norm != 0) {
+        mem[Y_AT + j / 4 * c4 + n] = floatBitsToUint(v);
+      } else {
+        tensor_st4(out_data, (base + row) * c4 + n, afpvec4(v));
+      }
     }
     subgroup_wait();
+  }
+  if (last_norm == 0) return;
+
+  [[unroll]] for (uint j = 0; j < ROW_LOADS; j++) {
+    uint c = min(lane + j * SUBGROUP, c4 - 1);
+    gamma[j] = gamma3_data[c];
+    beta[j] = beta3_data[c];
+  }
+  barrier();
+  own_rows(rows_v, head, lane);
+  normalise(rows_v, OWN_ROWS, lane, p.epsilon3);
+  [[unroll]] for (uint i = 0; i < OWN_ROWS; i++) {
+    uint r = head + i * heads;
+    if (r >= 16 || own + r >= p.len) continue;
+    [[unroll]] for (uint j = 0; j < ROW_LOADS; j++) {
+      uint c = lane + j * SUBGROUP;
+      vec4 v = rows_v[i * ROW_LOADS + j] * gamma[j] + beta[j];
+      if (c < c4) tensor_st4(out_data, (base + own + r) * c4 + c, afpvec4(v));
+    }
   }
 }

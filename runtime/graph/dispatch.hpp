@@ -145,8 +145,9 @@ Result<Lowered> lower_scale(const LowerRequest& mean, const LowerRequest& gate,
 Result<Lowered> lower_separable(const LowerRequest& window, const LowerRequest& point);
 // A transformer's block, lines of rows as attention has them: layer norm, the product to queries,
 // keys and values, attention, the product behind it with what went in added; then layer norm and
-// two products, the same added to the second. kUnsupported also where that gains nothing.
-using TransformerNodes = std::array<LowerRequest, 7>;
+// two products, the same added to the second; these seven, and maybe a layer norm of the result.
+// kUnsupported also where that gains nothing.
+using TransformerNodes = std::vector<LowerRequest>;
 Result<Lowered> lower_transformer(const TransformerNodes& nodes);
 // Picture bytes to the input tensor; scale and shift as in ModelHeader.
 Result<Lowered> lower_input(const Dims& input, const float scale[4], const float shift[4],

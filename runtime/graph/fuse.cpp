@@ -142,14 +142,24 @@ class Fuser {
     const model::Node* up = reader(second, model::Op::kConv);
     if (up == nullptr || reader(up, model::Op::kConv) != down || !adds(*down, projection->output))
       return;
-    const std::vector<const model::Node*> nodes{&norm,  qkv, attention, projection,
-                                                second, up,  down};
-    if (std::any_of(nodes.begin(), nodes.end(), [&](const model::Node* n) { return taken(*n); }))
-      return;
-    auto lowered = lowering_.transformer({request(norm), request(*qkv), request(*attention),
-                                          request(*projection), request(*second), request(*up),
-                                          request(*down)});
-    if (lowered) add(nodes, *std::move(lowered));
+    std::vector<const model::Node*> nodes{&norm, qkv, attention, projection, second, up, down};
+    if (const model::Node* last = reader(down, model::Op::kLayerNorm)) {
+      nodes.push_back(last);
+      if (add_transformer(nodes)) return;
+      nodes.pop_back();
+    }
+    add_transformer(nodes);
+  }
+  bool add_transformer(const std::vector<const model::Node*>& nodes) {
+    TransformerNodes requests;
+    for (const model::Node* n : nodes) {
+      if (taken(*n)) return false;
+      requests.push_back(request(*n));
+    }
+    auto lowered = lowering_.transformer(requests);
+    if (!lowered) return false;
+    add(nodes, *std::move(lowered));
+    return true;
   }
 
   // An output's node that can write what the caller gets itself.

@@ -196,7 +196,7 @@ Separable separable(Numbers numbers, bool wide) {
   return s;
 }
 
-std::vector<Case> transformer(Numbers numbers, model::Activation act) {
+std::vector<Case> transformer(Numbers numbers, model::Activation act, bool last_norm) {
   constexpr std::int32_t kHeads = 2, kChannels = 24, kBetween = kHeads * 16, kHidden = 40;
   const Dims x{2, 1, 21, kChannels};
   std::uint32_t seed = 320;
@@ -233,6 +233,7 @@ std::vector<Case> transformer(Numbers numbers, model::Activation act) {
   nodes.push_back(norm());
   nodes.push_back(product(kChannels, kHidden, false));
   nodes.push_back(product(kHidden, kChannels, true));
+  if (last_norm) nodes.push_back(norm());
   const model::Epilogue lines = nodes[0].node.epilogue;
   for (Case& c : nodes) c.node.epilogue = {model::Activation::kNone, 0, 0, 1, 0};
   if (act == model::Activation::kHardSwish) {

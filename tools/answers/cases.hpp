@@ -50,7 +50,7 @@ struct Separable {
 Separable separable(Numbers numbers, bool wide);
 // The nodes of a transformer's block, as lower_transformer() has them; input 0 of the first is what
 // goes in.
-std::vector<Case> transformer(Numbers numbers, model::Activation act);
+std::vector<Case> transformer(Numbers numbers, model::Activation act, bool last_norm);
 Case transposed(Numbers numbers, std::uint32_t inputs = 30);
 Case one_channel(Numbers numbers, std::uint32_t width = 7);  // transposed, to one channel
 Case affine(Numbers numbers);

@@ -307,17 +307,35 @@ oracle::Tensor rounded(oracle::Tensor t) {
   return t;
 }
 
+// A norm divides by the deviation of its row, and so it does with what rounding did to `x`.
+oracle::Tensor normalised(oracle::Tensor y, const oracle::Tensor& x, const Data& gamma) {
+  const std::uint32_t c = x.dims.c;
+  for (std::size_t row = 0; row < x.v.size(); row += c) {
+    double mean = 0, square = 0, largest = 0;
+    for (std::uint32_t i = 0; i < c; ++i) mean += x.v[row + i] / c;
+    for (std::uint32_t i = 0; i < c; ++i) {
+      square += (x.v[row + i] - mean) * (x.v[row + i] - mean) / c;
+      largest = std::max(largest, x.mag[row + i]);
+    }
+    for (std::uint32_t i = 0; i < c; ++i) {
+      y.mag[row + i] += 2 * largest / std::sqrt(square) * std::abs(double{value_of(gamma, i)});
+    }
+  }
+  return y;
+}
+
 // The shape of lavapipe has no variant of it (variants/kernels/matrix.toml).
 bool has_transformer(const Matrix& m) { return m.subgroup > 8; }
 
 void add_transformer(Writer* out, const std::vector<Case>& nodes, const Matrix& m) {
   DeviceTraits traits = matrices(m);
-  traits.max_storage_buffers = 18;
+  traits.max_storage_buffers = 20;
   const auto request = [&](std::size_t i) {
     return LowerRequest{nodes[i].node, nodes[i].dims, nodes[i].output, traits};
   };
-  auto lowered = lower_transformer(
-      {request(0), request(1), request(2), request(3), request(4), request(5), request(6)});
+  TransformerNodes requests;
+  for (std::size_t i = 0; i < nodes.size(); ++i) requests.push_back(request(i));
+  auto lowered = lower_transformer(requests);
   if (!lowered) die(lowered.error().message);
   const auto run = [&](std::size_t i, const std::vector<oracle::Tensor>& inputs) {
     std::vector<std::vector<double>> consts;
@@ -331,7 +349,8 @@ void add_transformer(Writer* out, const std::vector<Case>& nodes, const Matrix& 
   const auto y = run(3, {rounded(run(2, {rounded(run(1, {rounded(run(0, {x}))}))})), x});
   oracle::Tensor end = run(6, {rounded(run(5, {rounded(run(4, {y}))})), y});
   for (std::size_t i = 0; i < end.mag.size(); ++i) end.mag[i] += y.mag[i];
-  out->add(lowered->dispatches[0], m.subgroup, nodes[6], stored(end, false),
+  if (nodes.size() > 7) end = normalised(run(7, {end}), end, nodes[7].consts[0]);
+  out->add(lowered->dispatches[0], m.subgroup, nodes.back(), stored(end, false),
            [&](const BufferRef& ref) -> const Data* {
              if (ref.kind == BufferKind::kInput) return &nodes[0].inputs[0];
              return ref.kind == BufferKind::kConst ? &nodes[ref.node].consts.at(ref.index)
@@ -357,7 +376,8 @@ void add_matrix_products(Writer* out, Numbers numbers) {
     add_node(out, "conv_coopmat", wide, matrices(m), m.subgroup);
     add_node(out, "deconv_coopmat", deconv, matrices(m), m.subgroup);
     add_separable(out, separable(numbers, false), m);
-    if (has_transformer(m)) add_transformer(out, transformer(numbers, model::Activation::kHardSwish), m);
+    if (has_transformer(m))
+      add_transformer(out, transformer(numbers, model::Activation::kHardSwish, false), m);
   }
 }
 
@@ -638,7 +658,10 @@ void add_paths(Writer* out) {
     Separable pair = separable(kOrdinary, true);
     pair.point = plain(pair.point);
     add_separable(out, pair, m);
-    if (has_transformer(m)) add_transformer(out, transformer(kOrdinary, model::Activation::kSwish), m);
+    if (has_transformer(m)) {
+      add_transformer(out, transformer(kOrdinary, model::Activation::kSwish, false), m);
+      add_transformer(out, transformer(kOrdinary, model::Activation::kSwish, true), m);
+    }
     for (const Case& c :
          {long_product, plain(long_product), plain(long_product, Activation::kSwish)}) {
       add_node(out, "gemm_coopmat", c, deep_matrices(m), m.subgroup);

@@ -109,7 +109,7 @@ constexpr std::uint64_t separable_shared_bytes(const SeparableTile& t, std::uint
 // Storage buffers that transformer_coopmat.comp binds, and what it holds in registers and workgroup
 // memory: channels of a head, heads (a subgroup each), blocks of 16 rows in a line, channels, and
 // columns between the last two products.
-inline constexpr std::uint32_t kTransformerBindings = 18;
+inline constexpr std::uint32_t kTransformerBindings = 20;
 inline constexpr std::int32_t kTransformerHead = 16;
 inline constexpr std::int32_t kTransformerMaxHeads = 16;
 inline constexpr std::uint32_t kTransformerMaxBlocks = 4;

@@ -47,6 +47,10 @@ Status check_norm(const LowerRequest& r) {
 }  // namespace
 
 Result<Lowered> lower_transformer(const TransformerNodes& nodes) {
+  if (nodes.size() != 7 && nodes.size() != 8) {
+    return Error{ErrorCode::kUnsupported, "a transformer's block is seven nodes or eight"};
+  }
+  const bool last_norm = nodes.size() == 8;
   const LowerRequest& norm = nodes[0];
   const LowerRequest& attention = nodes[2];
   const LowerRequest& up = nodes[5];
@@ -80,6 +84,9 @@ Result<Lowered> lower_transformer(const TransformerNodes& nodes) {
   if (Status s = check_norm(nodes[4]); !s) return s.error();
   if (Status s = check_product(up, x.c, up.output.c, false, false); !s) return s.error();
   if (Status s = check_product(nodes[6], up.output.c, x.c, true); !s) return s.error();
+  if (last_norm) {
+    if (Status s = check_norm(nodes[7]); !s) return s.error();
+  }
   const std::uint32_t invocations = shape.heads * traits.subgroup_size;
   if (invocations > std::min(traits.max_invocations, traits.max_group_size[0]) ||
       tuning::transformer_shared_bytes(shape, traits.subgroup_size) > traits.shared_bytes ||
@@ -95,17 +102,23 @@ Result<Lowered> lower_transformer(const TransformerNodes& nodes) {
        {std::pair<std::uint32_t, std::uint32_t>{0, 2}, {1, 3}, {3, 3}, {4, 2}, {5, 3}, {6, 3}}) {
     for (std::uint32_t i = 0; i < consts; ++i) d.buffers.push_back({BufferKind::kConst, i, node});
   }
-  d.buffers.push_back({BufferKind::kOutput, 0, 6});
+  d.buffers.push_back({BufferKind::kOutput, 0, last_norm ? 7u : 6u});
+  // Without a third norm the first one's numbers stand in, and are not read.
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    d.buffers.push_back({BufferKind::kConst, i, last_norm ? 7u : 0u});
+  }
   lower::set_epilogue_specs(d, up.node.epilogue, 0);
   d.specs.push_back({"heads", shape.heads});
   d.specs.push_back({"c4", shape.c4});
   d.specs.push_back({"hidden4", shape.hidden4});
   d.specs.push_back({"blocks", shape.blocks});
+  if (last_norm) d.specs.push_back({"last_norm", 1});
   lower::push_epilogue(d, up.node.epilogue);
   d.push_u32(x.w);
   d.push_f32(attention.node.f[0]);
   d.push_f32(norm.node.f[0]);
   d.push_f32(nodes[4].node.f[0]);
+  d.push_f32(last_norm ? nodes[7].node.f[0] : 0);
   const double rows = static_cast<double>(x.pixels());
   d.flops = 2 * rows * x.c * (4.0 * between + 2.0 * up.output.c) + 4 * rows * x.w * between;
   d.local_size = {invocations, 1, 1};
