@@ -45,7 +45,6 @@ layout(constant_id = 1) const uint heads = 8;
 layout(constant_id = 2) const uint c4 = 8;       // C in vectors, even
 layout(constant_id = 3) const uint hidden4 = 8;  // columns of `up` in vectors, even
 layout(constant_id = 4) const uint blocks = 1;   // of rows in a line
-layout(constant_id = 5) const uint last_norm = 0;
 
 layout(push_constant) uniform parameter {
   Epilogue e;  // of `up`
@@ -54,6 +53,7 @@ layout(push_constant) uniform parameter {
   float epsilon;
   float epsilon2;
   float epsilon3;
+  uint last_norm;  // not 0: there is a third norm
 } p;
 
 // Matrices of a block of 16 x 16.
@@ -484,7 +484,7 @@ void main() {
       if (tile >= C_BLOCKS || n < tile * 4 || row >= p.len) continue;
       vec4 v = floats_at(sums + j / 4 * SUM_STRIDE + j % 4) * down_scale + down_bias;
       v += floats_at(Y_AT + j / 4 * c4 + n);
-      if (last_norm != 0) {
+      if (p.last_norm != 0) {
         mem[Y_AT + j / 4 * c4 + n] = floatBitsToUint(v);
       } else {
         tensor_st4(out_data, (base + row) * c4 + n, afpvec4(v));
@@ -492,7 +492,7 @@ void main() {
     }
     subgroup_wait();
   }
-  if (last_norm == 0) return;
+  if (p.last_norm == 0) return;
 
   [[unroll]] for (uint j = 0; j < ROW_LOADS; j++) {
     uint c = min(lane + j * SUBGROUP, c4 - 1);

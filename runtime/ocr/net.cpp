@@ -22,6 +22,9 @@ class GraphNet final : public Net {
     return first_of(graph_.run_bytes(pictures, &timings), timings);
   }
 
+  Status prepare(std::uint32_t n, std::uint32_t h, std::uint32_t w) override {
+    return graph_.prepare(n, h, w);
+  }
   bool gives_best_class() const override { return best_class_; }
   bool gives_bytes() const override { return bytes_; }
 

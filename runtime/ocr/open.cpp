@@ -76,7 +76,9 @@ Result<OcrReader> OcrReader::open(const std::string& folder, const Device& devic
                             "the " + std::to_string(classes - 2) + " characters of " + keys +
                                 ", the blank and the space; take both from one model package");
   if (!recognise) return std::move(recognise).error();
-  return create({*detect, *orient, *recognise}, std::move(*dictionary), options);
+  // A CPU driver compiles on the cores that detection wants.
+  const bool prepare = device.info().backend == "vulkan" && device.info().type != "cpu";
+  return make({*detect, *orient, *recognise}, std::move(*dictionary), options, prepare);
 }
 
 std::string default_packs_folder() {

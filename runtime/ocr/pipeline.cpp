@@ -7,6 +7,7 @@
 
 #include "ocr/guard.hpp"
 #include "ocr/order.hpp"
+#include "ocr/prepare.hpp"
 #include "ocr/recognise.hpp"
 
 namespace spirkiln {
@@ -305,16 +306,23 @@ struct OcrReader::State {
   OcrNets nets;
   Dictionary dictionary;
   OcrOptions options;
+  ocr::Preparation preparation;
 };
 
 Result<OcrReader> OcrReader::create(OcrNets nets, Dictionary dictionary,
                                     const OcrOptions& options) {
+  return make(std::move(nets), std::move(dictionary), options, false);
+}
+
+Result<OcrReader> OcrReader::make(OcrNets nets, Dictionary dictionary, const OcrOptions& options,
+                                  bool prepare) {
   if (!nets.detect || !nets.recognise) {
     return Error{ErrorCode::kInvalidArgument, "a reader needs a detection and a recognition graph"};
   }
+  auto preparation = prepare ? ocr::Preparation(nets.orient, nets.recognise) : ocr::Preparation();
   OcrReader reader;
-  reader.state_ =
-      std::make_shared<const State>(State{std::move(nets), std::move(dictionary), options});
+  reader.state_ = std::make_shared<const State>(
+      State{std::move(nets), std::move(dictionary), options, std::move(preparation)});
   return reader;
 }
 

@@ -209,19 +209,19 @@ Result<Recognition> recognise(Net& net, const Dictionary& dictionary,
 }
 
 Result<Orientation> orient(Net& net, std::span<const cv::Mat> crops, const OcrOptions& options) {
-  constexpr std::uint32_t kWidth = 192;
   Orientation out;
   for (std::size_t first = 0; first < crops.size();) {
     std::size_t count = 1;
     while (count * 2 <= std::max(1u, options.batch) && first + count * 2 <= crops.size())
       count *= 2;
-    PictureBatch batch(static_cast<std::uint32_t>(count), kLineHeight, kWidth);
+    PictureBatch batch(static_cast<std::uint32_t>(count), kLineHeight, kOrientWidth);
     for (std::size_t i = 0; i < count; ++i) {
       const cv::Mat& crop = crops[first + i];
       // Of a long line the first part: squeezed into the width, it would be unreadable.
-      const cv::Mat part =
-          line_width(crop) > kWidth ? crop.colRange(0, std::min(crop.cols, crop.rows * 4)) : crop;
-      const int width = static_cast<int>(std::min(line_width(part), kWidth));
+      const cv::Mat part = line_width(crop) > kOrientWidth
+                               ? crop.colRange(0, std::min(crop.cols, crop.rows * 4))
+                               : crop;
+      const int width = static_cast<int>(std::min(line_width(part), kOrientWidth));
       batch.put(static_cast<std::uint32_t>(i),
                 scaled(part, {width, static_cast<int>(kLineHeight)}));
     }

@@ -13,6 +13,7 @@ namespace spirkiln::ocr {
 
 // Of both graphs' input.
 constexpr std::uint32_t kLineHeight = 48;
+constexpr std::uint32_t kOrientWidth = 192;
 // The widest input of the recogniser: a longer line is cut into parts.
 constexpr std::uint32_t kMaxWidth = 2560;
 

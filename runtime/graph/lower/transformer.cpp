@@ -71,10 +71,13 @@ Result<Lowered> lower_transformer(const TransformerNodes& nodes) {
   shape.heads = static_cast<std::uint32_t>(attention.node.i[0]);
   shape.c4 = x.c4();
   shape.hidden4 = up.output.c4();
-  shape.blocks = (x.w + 15) / 16;
+  // Each number of blocks would be a pipeline, which takes a driver most of a second to compile; so
+  // short lines have blocks, too, that weigh nothing.
+  const std::uint32_t blocks = (x.w + 15) / 16;
+  shape.blocks = tuning::kTransformerBlocks;
   // Rows of weights begin at whole 16 bytes, and a block of 16 is not longer than a row.
   if (x.h != 1 || x.c % 8 != 0 || up.output.c % 8 != 0 || x.c < 16 || up.output.c < 16 ||
-      shape.blocks > tuning::kTransformerMaxBlocks || x.c > tuning::kTransformerMaxChannels ||
+      blocks > tuning::kTransformerBlocks || x.c > tuning::kTransformerMaxChannels ||
       up.output.c > tuning::kTransformerMaxHidden) {
     return unsupported(norm, "channels or rows beyond what the kernel holds");
   }
@@ -112,17 +115,17 @@ Result<Lowered> lower_transformer(const TransformerNodes& nodes) {
   d.specs.push_back({"c4", shape.c4});
   d.specs.push_back({"hidden4", shape.hidden4});
   d.specs.push_back({"blocks", shape.blocks});
-  if (last_norm) d.specs.push_back({"last_norm", 1});
   lower::push_epilogue(d, up.node.epilogue);
   d.push_u32(x.w);
   d.push_f32(attention.node.f[0]);
   d.push_f32(norm.node.f[0]);
   d.push_f32(nodes[4].node.f[0]);
   d.push_f32(last_norm ? nodes[7].node.f[0] : 0);
+  d.push_u32(last_norm);
   const double rows = static_cast<double>(x.pixels());
   d.flops = 2 * rows * x.c * (4.0 * between + 2.0 * up.output.c) + 4 * rows * x.w * between;
   d.local_size = {invocations, 1, 1};
-  d.groups = {shape.blocks, x.n, 1};
+  d.groups = {blocks, x.n, 1};
   Lowered out;
   out.dispatches.push_back(std::move(d));
   return out;

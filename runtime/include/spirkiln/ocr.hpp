@@ -74,6 +74,12 @@ class SPIRKILN_API Net {
   virtual Result<TensorU8> run_bytes(const Pictures&) {
     return Error{ErrorCode::kUnsupported, "this graph gives no bytes"};
   }
+  // Makes what the first run of this shape needs, where the implementation can; any thread may call
+  // it.
+  virtual Status prepare(std::uint32_t n, std::uint32_t h, std::uint32_t w) {
+    (void)n, (void)h, (void)w;
+    return Ok{};
+  }
   // Sums over all runs so far, where the implementation measures them.
   virtual RunTimings timings() const { return {}; }
 };
@@ -172,7 +178,9 @@ class SPIRKILN_API OcrReader {
  public:
   static Result<OcrReader> create(OcrNets nets, Dictionary dictionary,
                                   const OcrOptions& options = {});
-  // Reads det.spkm, cls.spkm, rec.spkm and ppocr_keys_v1.txt of `folder`.
+  // Reads det.spkm, cls.spkm, rec.spkm and ppocr_keys_v1.txt of `folder`. Where they run on a GPU,
+  // threads of the reader's make the pipelines of orientation and recognition meanwhile; it waits
+  // for them when it ends.
   static Result<OcrReader> open(const std::string& folder, const Device& device,
                                 const GraphOptions& graph_options = {},
                                 const OcrOptions& options = {});
@@ -188,6 +196,8 @@ class SPIRKILN_API OcrReader {
   struct State;
 
  private:
+  static Result<OcrReader> make(OcrNets nets, Dictionary dictionary, const OcrOptions& options,
+                                bool prepare);
   std::shared_ptr<const State> state_;
 };
 
