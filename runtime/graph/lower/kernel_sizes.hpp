@@ -112,7 +112,7 @@ constexpr std::uint64_t separable_shared_bytes(const SeparableTile& t, std::uint
 inline constexpr std::uint32_t kTransformerBindings = 20;
 inline constexpr std::int32_t kTransformerHead = 16;
 inline constexpr std::int32_t kTransformerMaxHeads = 16;
-inline constexpr std::uint32_t kTransformerBlocks = 4;
+inline constexpr std::uint32_t kTransformerMostBlocks = 4, kTransformerLeastBlocks = 3;
 inline constexpr std::uint32_t kTransformerMaxChannels = 256;
 inline constexpr std::uint32_t kTransformerMaxHidden = 512;
 

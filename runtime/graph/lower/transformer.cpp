@@ -71,13 +71,13 @@ Result<Lowered> lower_transformer(const TransformerNodes& nodes) {
   shape.heads = static_cast<std::uint32_t>(attention.node.i[0]);
   shape.c4 = x.c4();
   shape.hidden4 = up.output.c4();
-  // Each number of blocks would be a pipeline, which takes a driver most of a second to compile; so
-  // short lines have blocks, too, that weigh nothing.
+  // Each number of blocks is a pipeline, which takes a driver half a second to compile: short lines
+  // share one, with blocks that weigh nothing.
   const std::uint32_t blocks = (x.w + 15) / 16;
-  shape.blocks = tuning::kTransformerBlocks;
+  shape.blocks = std::max(blocks, tuning::kTransformerLeastBlocks);
   // Rows of weights begin at whole 16 bytes, and a block of 16 is not longer than a row.
   if (x.h != 1 || x.c % 8 != 0 || up.output.c % 8 != 0 || x.c < 16 || up.output.c < 16 ||
-      blocks > tuning::kTransformerBlocks || x.c > tuning::kTransformerMaxChannels ||
+      blocks > tuning::kTransformerMostBlocks || x.c > tuning::kTransformerMaxChannels ||
       up.output.c > tuning::kTransformerMaxHidden) {
     return unsupported(norm, "channels or rows beyond what the kernel holds");
   }
