@@ -361,18 +361,17 @@ Case squeeze_excite(Numbers numbers) {
 
 namespace {
 
-Case scaled(Numbers numbers, std::uint32_t count, std::uint32_t seed) {
-  constexpr std::int32_t kMiddle = 7;
+Case scaled(Numbers numbers, std::uint32_t count, std::uint32_t middle, std::uint32_t seed) {
   Case c = make(Op::kSqueezeExcite, numbers,
                 {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, static_cast<std::int32_t>(count),
-                 static_cast<std::int32_t>(count), kMiddle,
+                 static_cast<std::int32_t>(count), static_cast<std::int32_t>(middle),
                  static_cast<std::int32_t>(model::Activation::kRelu)});
   c.output = {2, 3, 5, count};
   add_input(&c, c.output, seed);
   add_input(&c, c.output, seed + 1);
-  c.consts = {weights(pad4(count), kMiddle, seed + 2, numbers, pad4(count), count)};
-  add_scale_and_bias(&c, kMiddle, seed + 3);
-  c.consts.push_back(weights(pad4(kMiddle), count, seed + 5, numbers, pad4(kMiddle), kMiddle));
+  c.consts = {weights(pad4(count), middle, seed + 2, numbers, pad4(count), count)};
+  add_scale_and_bias(&c, middle, seed + 3);
+  c.consts.push_back(weights(pad4(middle), count, seed + 5, numbers, pad4(middle), middle));
   add_scale_and_bias(&c, count, seed + 6);
   // A gate of 1 keeps the picture's subnormals what they are.
   if (c.subnormal) c.consts.back() = channels(count, seed + 7, 1, 0);
@@ -381,8 +380,8 @@ Case scaled(Numbers numbers, std::uint32_t count, std::uint32_t seed) {
 
 }  // namespace
 
-Case scaled(Numbers numbers) { return scaled(numbers, 22, 280); }
-Case widely_scaled(Numbers numbers) { return scaled(numbers, 42, 350); }
+Case scaled(Numbers numbers) { return scaled(numbers, 22, 7, 280); }
+Case widely_scaled(Numbers numbers) { return scaled(numbers, 42, 18, 350); }
 
 Case layer_norm(Numbers numbers) {
   Case c = make(Op::kLayerNorm, numbers);

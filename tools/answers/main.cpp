@@ -653,6 +653,7 @@ void add_paths(Writer* out) {
     add_node(out, "gemm_coopmat", plain(product), matrices(m), m.subgroup);
     add_node(out, "gemm_coopmat", swish, matrices(m), m.subgroup);
     add_node(out, "window_coopmat", plain(conv), matrices(m), m.subgroup);
+    add_node(out, "window_coopmat", conv_swish, matrices(m), m.subgroup);
     add_node(out, "conv_coopmat", plain(wide_window(kOrdinary)), matrices(m), m.subgroup);
     add_node(out, "deconv_coopmat", plain(deconv), matrices(m), m.subgroup);
     Separable pair = separable(kOrdinary, true);

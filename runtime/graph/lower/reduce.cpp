@@ -40,6 +40,12 @@ Result<Lowered> pool(const LowerRequest& request) {
 
 namespace {
 
+// A workgroup of x times y invocations, with less of y where the device has smaller ones.
+void set_shared_group(Dispatch& d, std::uint32_t x, std::uint32_t y, const DeviceTraits& traits) {
+  while (y > 1 && (x * y > traits.max_invocations || y > traits.max_group_size[1])) y /= 2;
+  d.local_size = {x, y, 1};
+}
+
 // The first phase of a mean: sums over pieces of each picture.
 struct MeanSums {
   Dispatch dispatch;  // from input 0 to scratch 0
@@ -80,7 +86,7 @@ Result<Lowered> global_mean(const LowerRequest& request) {
   sum.push_u32(sums.pieces);
   sum.push_f32(static_cast<float>(1.0 / (x.h * x.w)));
   const tuning::Numbers& t = numbers(request.traits);
-  sum.local_size = {t.mean_x, t.mean_y, 1};
+  set_shared_group(sum, t.mean_x, t.mean_y, request.traits);
   sum.groups = {(x.c4() - 1) / t.mean_x + 1, x.n, 1};
   if (sum.groups[0] > request.traits.max_group_count[0] ||
       sum.groups[1] > request.traits.max_group_count[1]) {
@@ -234,12 +240,6 @@ void name_nodes(Dispatch* d, std::uint32_t inputs, std::uint32_t gate) {
     if (ref.kind == BufferKind::kConst) ref.node = gate;
     if (ref.kind == BufferKind::kOutput) ref.node = std::max(inputs, gate);
   }
-}
-
-// A workgroup of x times y invocations, with less of y where the device has smaller ones.
-void set_shared_group(Dispatch& d, std::uint32_t x, std::uint32_t y, const DeviceTraits& traits) {
-  while (y > 1 && (x * y > traits.max_invocations || y > traits.max_group_size[1])) y /= 2;
-  d.local_size = {x, y, 1};
 }
 
 // Two steps for pictures that are not small: what is left of the first layer of each piece, then
