@@ -84,8 +84,8 @@ enum class BufferKind : std::uint8_t {
 struct BufferRef {
   BufferKind kind;
   std::uint32_t index = 0;
-  std::uint32_t node = 0;  // in a group of nodes, whose input, output or constant it is: in the
-                           // order in which lowering is asked of them
+  std::uint32_t node = 0;  // in a group of nodes, whose input or constant it is: in the order in
+                           // which lowering is asked of them. The output is the last one's
 };
 
 struct AxisChoice {  // a value of one of the kernel's own axes; the manifest's default otherwise

@@ -76,7 +76,6 @@ class Fuser {
     const model::Node* r = n != nullptr ? only_reader(n->output) : nullptr;
     return r != nullptr && r->op == op ? r : nullptr;
   }
-  const model::Node* reader(const model::Node& n, model::Op op) const { return reader(&n, op); }
   // Whether a node of one operand has this residual.
   bool adds(const model::Node& n, std::uint32_t tensor) const {
     return (n.flags & model::kHasResidual) != 0 && n.input_count == 2 && input(n, 1) == tensor;
@@ -115,9 +114,9 @@ class Fuser {
 
   // A pointwise convolution and the depthwise one before it.
   void try_separable(const model::Node& point) {
-    if (point.op != model::Op::kConv || groups_.at[index(point)]) return;
+    if (point.op != model::Op::kConv || taken(point)) return;
     const model::Node* window = maker(point, 0, model::Op::kDepthwise);
-    if (window == nullptr || groups_.at[index(*window)]) return;
+    if (window == nullptr || taken(*window)) return;
     auto lowered = lowering_.separable(request(*window), request(point));
     if (!lowered) return;
     add({window, &point}, *std::move(lowered));
@@ -127,7 +126,7 @@ class Fuser {
   // added.
   void try_transformer(const model::Node& norm) {
     if (norm.op != model::Op::kLayerNorm || norm.input_count != 1) return;
-    const model::Node* qkv = reader(norm, model::Op::kConv);
+    const model::Node* qkv = reader(&norm, model::Op::kConv);
     const model::Node* attention = reader(qkv, model::Op::kAttention);
     const model::Node* projection = reader(attention, model::Op::kConv);
     if (projection == nullptr || !adds(*projection, input(norm, 0)) || leaves(projection->output))

@@ -207,6 +207,7 @@ class Planner {
         return add_result(t, shapes_[t], group.lowered.dispatches.back(),
                           name_of(t) + (bytes ? " as bytes" : " as floats"));
       }
+      if (ref.kind == BufferKind::kOutput) return tensor(t);
       if (ref.node >= group.nodes.size()) return wrong_reference(name);
       return buffer_of(ref, *group.nodes[ref.node], name);
     };

@@ -259,8 +259,7 @@ Result<Lowered> conv(const LowerRequest& request) {
   const Window& w = *window;
 
   Lowered out;
-  if (w.kh == 1 && w.kw == 1 && w.stride_h == 1 && w.stride_w == 1 &&
-      (w.top | w.left | w.bottom | w.right) == 0) {
+  if (is_pointwise(w)) {
     const Dims& x = request.inputs[0];
     out.dispatches.push_back(matrix_product({{BufferKind::kInput, 0},
                                              residual_ref(request),

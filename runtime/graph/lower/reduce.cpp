@@ -148,8 +148,7 @@ void set_gate_group(Dispatch& d, const LowerRequest& gate) {
         if (f == Fact::kSharedBytes) return traits.shared_bytes;
         return f == Fact::kMiddle4 ? middle_of(gate.node).c4() : gate.output.c4();
       });
-  d.local_size = {group.x, group.y, 1};
-  while (d.local_size[0] * d.local_size[1] > traits.max_invocations) d.local_size[1] /= 2;
+  set_shared_group(d, group.x, group.y, traits);
 }
 
 // What squeeze_excite and squeeze_excite_scale begin with: operands and epilogue of `ends`, which
@@ -232,13 +231,11 @@ Status check_gate_of_mean(const LowerRequest& mean, const LowerRequest& gate) {
   return Ok{};
 }
 
-// Whose each buffer is: inputs of the node `inputs`, constants of the gate; the output is the
-// group's.
+// Whose each buffer is: inputs of the node `inputs`, constants of the gate.
 void name_nodes(Dispatch* d, std::uint32_t inputs, std::uint32_t gate) {
   for (BufferRef& ref : d->buffers) {
     if (ref.kind == BufferKind::kInput) ref.node = inputs;
     if (ref.kind == BufferKind::kConst) ref.node = gate;
-    if (ref.kind == BufferKind::kOutput) ref.node = std::max(inputs, gate);
   }
 }
 

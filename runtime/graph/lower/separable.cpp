@@ -51,10 +51,7 @@ Result<Lowered> lower_separable(const LowerRequest& window, const LowerRequest& 
   if (!read) return read.error();
   const auto one = lower::read_window(point);
   if (!one) return one.error();
-  if (one->kh != 1 || one->kw != 1 || one->stride_h != 1 || one->stride_w != 1 ||
-      (one->top | one->left | one->bottom | one->right) != 0) {
-    return unsupported(point, "not pointwise");
-  }
+  if (!lower::is_pointwise(*one)) return unsupported(point, "not pointwise");
   const lower::Window& w = *read;
   const Dims& x = window.inputs[0];
   const Dims& m = window.output;
@@ -87,7 +84,7 @@ Result<Lowered> lower_separable(const LowerRequest& window, const LowerRequest& 
                {BufferKind::kConst, 0, 1},
                {BufferKind::kConst, 1, 1},
                {BufferKind::kConst, 2, 1},
-               {BufferKind::kOutput, 0, 1}};
+               {BufferKind::kOutput}};
   lower::set_epilogue_specs(d, point.node);
   for (const auto& [name, value] : {std::pair<std::string_view, std::uint32_t>{"in4", in4},
                                     {"kh", static_cast<std::uint32_t>(w.kh)},

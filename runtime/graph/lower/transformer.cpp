@@ -2,8 +2,8 @@
 // A block of a transformer (attention and two products, each behind a layer norm and with what went
 // in added) in one step.
 #include <algorithm>
-#include <array>
 
+#include "graph/epilogue.hpp"
 #include "graph/lower/common.hpp"
 #include "graph/lower/window.hpp"
 
@@ -11,11 +11,6 @@ namespace spirkiln {
 namespace {
 
 using lower::unsupported;
-
-bool is_plain(const model::Node& n) {
-  const model::Epilogue& e = n.epilogue;
-  return e.act == model::Activation::kNone && e.post_scale == 1 && e.post_bias == 0;
-}
 
 // A pointwise convolution of these channels with nothing behind it but, where it is wished, a
 // residual added at the end.
@@ -26,12 +21,9 @@ Status check_product(const LowerRequest& r, std::uint32_t in, std::uint32_t out,
   if (Status s = lower::check_channels(r); !s) return s.error();
   const auto w = lower::read_window(r);
   if (!w) return w.error();
-  if (w->kh != 1 || w->kw != 1 || w->stride_h != 1 || w->stride_w != 1 ||
-      (w->top | w->left | w->bottom | w->right) != 0) {
-    return unsupported(r, "not pointwise");
-  }
+  if (!lower::is_pointwise(*w)) return unsupported(r, "not pointwise");
   if (r.inputs[0].c != in || r.output.c != out) return unsupported(r, "other channels");
-  if (plain && !is_plain(r.node)) return unsupported(r, "an activation");
+  if (plain && !is_identity(r.node.epilogue)) return unsupported(r, "an activation");
   const std::uint32_t wanted = residual ? model::kHasResidual : 0u;
   if (r.node.flags != wanted) return unsupported(r, "the residual is not where the kernel has it");
   return Ok{};
@@ -40,7 +32,9 @@ Status check_product(const LowerRequest& r, std::uint32_t in, std::uint32_t out,
 Status check_norm(const LowerRequest& r) {
   if (r.node.op != model::Op::kLayerNorm) return unsupported(r, "no layer norm");
   if (Status s = lower::check_node(r, 1); !s) return s.error();
-  if (!is_plain(r.node) || r.node.flags != 0) return unsupported(r, "an activation or a residual");
+  if (!is_identity(r.node.epilogue) || r.node.flags != 0) {
+    return unsupported(r, "an activation or a residual");
+  }
   return Ok{};
 }
 
@@ -63,7 +57,7 @@ Result<Lowered> lower_transformer(const TransformerNodes& nodes) {
   }
   if (attention.node.op != model::Op::kAttention ||
       attention.node.i[1] != tuning::kTransformerHead || attention.node.i[0] < 1 ||
-      attention.node.i[0] > tuning::kTransformerMaxHeads || !is_plain(attention.node) ||
+      attention.node.i[0] > tuning::kTransformerMaxHeads || !is_identity(attention.node.epilogue) ||
       attention.node.flags != 0) {
     return unsupported(attention, "heads beyond what the kernel holds");
   }
@@ -105,7 +99,7 @@ Result<Lowered> lower_transformer(const TransformerNodes& nodes) {
        {std::pair<std::uint32_t, std::uint32_t>{0, 2}, {1, 3}, {3, 3}, {4, 2}, {5, 3}, {6, 3}}) {
     for (std::uint32_t i = 0; i < consts; ++i) d.buffers.push_back({BufferKind::kConst, i, node});
   }
-  d.buffers.push_back({BufferKind::kOutput, 0, last_norm ? 7u : 6u});
+  d.buffers.push_back({BufferKind::kOutput});
   // Without a third norm the first one's numbers stand in, and are not read.
   for (std::uint32_t i = 0; i < 2; ++i) {
     d.buffers.push_back({BufferKind::kConst, i, last_norm ? 7u : 0u});
