@@ -200,15 +200,7 @@ TEST_CASE("matrices: depthwise separable convolutions", "[coopmat]") {
 }
 
 TEST_CASE("what separable convolutions leave to two steps") {
-  DeviceTraits traits = gpu_traits();
-  traits.max_invocations = 256;
-  traits.shared_bytes = 49152;
-  traits.max_storage_buffers = 16;
-  traits.subgroup_size = 32;
-  traits.matrix_m = 16;
-  traits.matrix_n = 8;
-  traits.matrix_k = 16;
-  traits.matrix = "16081632";
+  const DeviceTraits traits = nvidia_matrices();
   const Window three{3, 3, 1, 1, 1, 1, 1, 1};
   const Separable pair({1, 8, 12, 32}, three, 48, 1);
   CHECK(pair.lower(traits).ok());

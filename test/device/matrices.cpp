@@ -17,6 +17,19 @@ DeviceTraits matrix_traits() {
   return t;
 }
 
+DeviceTraits nvidia_matrices() {
+  DeviceTraits t = gpu_traits();
+  t.max_invocations = t.max_group_size[0] = 1024;
+  t.shared_bytes = 49152;
+  t.max_storage_buffers = 32;
+  t.subgroup_size = 32;
+  t.matrix_m = 16;
+  t.matrix_n = 8;
+  t.matrix_k = 16;
+  t.matrix = "16081632";
+  return t;
+}
+
 void need_matrices() {
   if (!device()) SKIP("no Vulkan device");
   if (table().find("gemm_coopmat") == nullptr) {

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A transformer's block in one step against its seven nodes in double precision.
-#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
-#include <cmath>
 #include <string>
 
 #include "conv_case.hpp"
-#include "graph/half.hpp"
 #include "matrices.hpp"
 
 namespace spirkiln::test {
@@ -19,12 +16,6 @@ struct Shape {
   std::int32_t heads;
   bool last_norm = false;
 };
-
-// What the kernel rounds to halves, since it becomes the operand of a product.
-oracle::Tensor rounded(oracle::Tensor t) {
-  for (double& v : t.v) v = half_to_float(float_to_half(static_cast<float>(v)));
-  return t;
-}
 
 struct Block {
   std::vector<Case> nodes;
@@ -49,30 +40,13 @@ struct Block {
     for (double& v : nodes[1].consts[1]) v *= 0.125;
     nodes[3].node.flags = nodes[6].node.flags = model::kHasResidual;
     nodes[5].node.epilogue = act;
-    const oracle::Tensor in = nodes[0].inputs[0];
-    const auto run = [&](std::size_t i, std::vector<oracle::Tensor> inputs) {
-      return oracle::run(nodes[i].node, inputs, nodes[i].consts, nodes[i].output);
-    };
-    const auto projected = rounded(run(2, {rounded(run(1, {rounded(run(0, {in}))}))}));
-    const auto y = run(3, {projected, in});
-    want = run(6, {rounded(run(5, {rounded(run(4, {y}))})), y});
-    for (std::size_t i = 0; i < want.v.size(); i++) want.mag[i] += y.mag[i];
-    if (!s.last_norm) return;
-    nodes.push_back(norm(x, 1e-3f, seed + 6));
-    nodes[7].node.epilogue = activations(false)[0];
-    // A norm divides by the deviation of its row, and so it does with errors.
-    const oracle::Tensor sum = want;
-    want = run(7, {sum});
-    for (std::uint64_t i = 0; i < want.v.size(); i++) {
-      const std::uint64_t row = i / x.c * x.c;
-      double mean = 0, square = 0, largest = 0;
-      for (std::uint32_t c = 0; c < x.c; c++) mean += sum.v[row + c] / x.c;
-      for (std::uint32_t c = 0; c < x.c; c++) {
-        square += (sum.v[row + c] - mean) * (sum.v[row + c] - mean) / x.c;
-        largest = std::max(largest, sum.mag[row + c]);
-      }
-      want.mag[i] += 2 * largest / std::sqrt(square) * std::abs(nodes[7].consts[0][i % x.c]);
+    if (s.last_norm) {
+      nodes.push_back(norm(x, 1e-3f, seed + 6));
+      nodes[7].node.epilogue = activations(false)[0];
     }
+    std::vector<oracle::Step> steps;
+    for (const Case& n : nodes) steps.push_back({n.node, n.consts, n.output});
+    want = oracle::run_transformer(steps, nodes[0].inputs[0]);
   }
 
   Result<Lowered> lower(const DeviceTraits& traits) const {
@@ -165,16 +139,7 @@ TEST_CASE("matrices: a transformer's block", "[coopmat]") {
 }
 
 TEST_CASE("what a transformer's block leaves to its nodes") {
-  DeviceTraits traits = gpu_traits();
-  traits.max_invocations = 1024;
-  traits.max_group_size[0] = 1024;
-  traits.shared_bytes = 49152;
-  traits.max_storage_buffers = 32;
-  traits.subgroup_size = 32;
-  traits.matrix_m = 16;
-  traits.matrix_n = 8;
-  traits.matrix_k = 16;
-  traits.matrix = "16081632";
+  DeviceTraits traits = nvidia_matrices();
   const auto swish = activations(true).back();
   const Shape fits{2, 60, 120, 240, 8};
   const Block block(fits, swish, 1);

@@ -29,4 +29,14 @@ Tensor run(const model::Node& node, const std::vector<Tensor>& inputs,
 
 double activation(const model::Epilogue& e, double v);
 
+// A node and what it is run on.
+struct Step {
+  model::Node node;
+  std::vector<std::vector<double>> consts;
+  Dims output;
+};
+// The seven or eight nodes of lower_transformer() on `x`: what is the left operand of a product is
+// rounded to halves, as the kernel by cooperative matrices has it; all else is exact.
+Tensor run_transformer(const std::vector<Step>& nodes, const Tensor& x);
+
 }  // namespace spirkiln::oracle
