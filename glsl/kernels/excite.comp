@@ -34,9 +34,10 @@ layout(push_constant) uniform parameter {
 
 const uint X = gl_WorkGroupSize.x;
 const uint Y = gl_WorkGroupSize.y;
+const uint THREADS = X * Y;
 const uint MAX_VECTORS = 256;  // of the middle
 
-shared vec4 share_local[X * Y];
+#include "share_sum.glsl"
 shared vec4 mid_local[MAX_VECTORS];
 shared vec4 gate_local[X];
 
@@ -52,14 +53,7 @@ void main() {
     uint m = m0 + l - share * width;
     vec4 sum = vec4(0.0);
     for (uint i = share; i < p.parts && share < shares; i += shares) sum += part_data[base + i * psc(mid4) + m];
-    if (shares > 1) {
-      barrier();
-      if (share < shares) share_local[l] = sum;
-      barrier();
-      if (share == 0) {
-        for (uint i = 1; i < shares; i++) sum += share_local[i * width + l];
-      }
-    }
+    sum = shared_sum(sum, l, width, share, shares);
     if (share == 0) {
       afpvec4 v = afpvec4(sum * p.factor * scale1_data[m] + bias1_data[m]);
       mid_local[m] = vec4(activate_lines(v, p.middle));
@@ -73,14 +67,10 @@ void main() {
   for (uint i = gl_LocalInvocationID.y; i < psc(mid4); i += Y) {
     vec4 a = mid_local[i];
     uint b = i * 4 * psc(out4) + o;
-    sum += a.x * vec4(buffer_ld4(weight_data, b)) + a.y * vec4(buffer_ld4(weight_data, b + psc(out4))) +
-           a.z * vec4(buffer_ld4(weight_data, b + 2 * psc(out4))) +
-           a.w * vec4(buffer_ld4(weight_data, b + 3 * psc(out4)));
+    sum += times_rows(a, weight_data, b, psc(out4));
   }
-  share_local[l] = sum;
-  barrier();
+  sum = shared_sum(sum, l, X, gl_LocalInvocationID.y, Y);
   if (gl_LocalInvocationID.y == 0) {
-    for (uint i = 1; i < Y; i++) sum += share_local[i * X + l];
     afpvec4 v = activate_lines(afpvec4(sum * scale2_data[o] + bias2_data[o]), p.gate);
     gate_local[l] = vec4(v * afp(p.gate.post_scale) + afp(p.gate.post_bias));
   }

@@ -25,8 +25,9 @@ layout(push_constant) uniform parameter {
 
 const uint X = gl_WorkGroupSize.x;
 const uint Y = gl_WorkGroupSize.y;
+const uint THREADS = X * Y;
 
-shared vec4 share_local[X * Y];
+#include "share_sum.glsl"
 
 void main() {
   uint l = gl_LocalInvocationID.y * X + gl_LocalInvocationID.x;
@@ -69,19 +70,11 @@ void main() {
     for (uint k = share; k < vectors && share < shares; k += shares) {
       vec4 a = share_local[k];
       uint b = (c0 + k) * 4 * psc(mid4) + m;
-      sum += a.x * vec4(buffer_ld4(weight_data, b)) + a.y * vec4(buffer_ld4(weight_data, b + psc(mid4))) +
-             a.z * vec4(buffer_ld4(weight_data, b + 2 * psc(mid4))) +
-             a.w * vec4(buffer_ld4(weight_data, b + 3 * psc(mid4)));
+      sum += times_rows(a, weight_data, b, psc(mid4));
     }
-    // What the channels' sums were in is free only where one round is all.
-    if (shares > 1) {
-      barrier();
-      if (share < shares) share_local[l] = sum;
-      barrier();
-      if (share == 0) {
-        for (uint i = 1; i < shares; i++) sum += share_local[i * width + l];
-      }
-    }
+    // This takes the place of the channels' sums, which only the last round does: where there are more, no sum of
+    // those before is shared out.
+    sum = shared_sum(sum, l, width, share, shares);
     if (share == 0) part_data[part + m] = sum;
   }
 }

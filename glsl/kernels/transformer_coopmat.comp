@@ -122,6 +122,13 @@ void put_zeros(uint row, uint n4, uint lane) {
 
 vec4 gamma[ROW_LOADS];  // of the norm that is next, this invocation's
 vec4 beta[ROW_LOADS];
+// A macro, because GLSL passes no buffer to a function.
+#define LOAD_NORM(from_gamma, from_beta)                   \
+  [[unroll]] for (uint j = 0; j < ROW_LOADS; j++) {        \
+    uint c = min(lane + j * SUBGROUP, c4 - 1);             \
+    gamma[j] = from_gamma[c];                              \
+    beta[j] = from_beta[c];                                \
+  }
 
 // Norms of `rows` rows, each spread over the subgroup, without gamma and beta. All rows take each step together: one
 // row behind the other, each would wait for its own sums.
@@ -274,9 +281,8 @@ void main() {
     [[unroll]] for (uint i = 0; i < LINE_ROWS; i++) {
       rows_v[i * ROW_LOADS + j] = vec4(tensor_ld4(x_data, (base + min(head + i * heads, p.len - 1)) * c4 + c));
     }
-    gamma[j] = gamma_data[c];
-    beta[j] = beta_data[c];
   }
+  LOAD_NORM(gamma_data, beta_data)
   uvec4 qkv_w[3 * C_BLOCKS * LOADS];  // this head's columns of queries, keys, values
   FETCH(qkv_w, qkv_data, c4, heads * 12, 3)
   normalise(rows_v, LINE_ROWS, lane, p.epsilon);
@@ -436,11 +442,7 @@ void main() {
   STAGE(up_b, up_w, c4, H_TURNS, sums)
   uvec4 down_w[C_TURNS * H_BLOCKS * LOADS];
   FETCH(down_w, down_data, hidden4, c4, C_TURNS)
-  [[unroll]] for (uint j = 0; j < ROW_LOADS; j++) {
-    uint c = min(lane + j * SUBGROUP, c4 - 1);
-    gamma[j] = gamma2_data[c];
-    beta[j] = beta2_data[c];
-  }
+  LOAD_NORM(gamma2_data, beta2_data)
   barrier();
 
   own_rows(rows_v, head, lane);
@@ -494,11 +496,7 @@ void main() {
   }
   if (p.last_norm == 0) return;
 
-  [[unroll]] for (uint j = 0; j < ROW_LOADS; j++) {
-    uint c = min(lane + j * SUBGROUP, c4 - 1);
-    gamma[j] = gamma3_data[c];
-    beta[j] = beta3_data[c];
-  }
+  LOAD_NORM(gamma3_data, beta3_data)
   barrier();
   own_rows(rows_v, head, lane);
   normalise(rows_v, OWN_ROWS, lane, p.epsilon3);
