@@ -352,7 +352,7 @@ TEST_CASE("layer normalisation, spelled out over a sequence", "[fusion]") {
 
 TEST_CASE("an attention block is one node, and anything near it an error", "[fusion]") {
   // 2 heads of 3; the query is scaled, as exports do.
-  const auto build = [](int key_start, std::vector<std::int64_t> back) {
+  const auto build = [](int key_start, std::vector<std::int64_t> back, bool projected = false) {
     OnnxBuilder g(9, {-1, 3, 1, -1});
     g.floats("w", {3, 18}, Numbers(5).floats(54));
     g.node("Squeeze", {"x"}, "q").is("axes", {2});
@@ -379,7 +379,11 @@ TEST_CASE("an attention block is one node, and anything near it an error", "[fus
     g.node("Transpose", {"mixed"}, "tb").is("perm", back);
     g.ints("three", {0, -1, 6});
     g.node("Reshape", {"tb", "three"}, "y");
-    g.output("y");
+    if (projected) {
+      g.floats("p", {6, 5}, Numbers(8).floats(30));
+      g.node("MatMul", {"y", "p"}, "z");
+    }
+    g.output(projected ? "z" : "y");
     return g;
   };
   auto g = build(1, {0, 2, 1, 3});
@@ -413,6 +417,22 @@ TEST_CASE("an attention block is one node, and anything near it an error", "[fus
         }
       }
   check_close(pack.run(x)[0], want);
+
+  // Before a product, heads of 3 become whole vectors, and the product is what it was.
+  auto before_product = build(1, {0, 2, 1, 3}, true);
+  const auto wide = packed(before_product);
+  REQUIRE(wide.nodes().size() == 3);
+  CHECK(wide.nodes()[0].i[11] == 24);
+  CHECK(wide.nodes()[1].i[1] == 4);
+  CHECK(wide.nodes()[2].i[10] == 8);
+  const auto p = Numbers(8).floats(30);
+  RefTensor after(2, 1, 4, 5);
+  for (int n = 0; n < 2; ++n)
+    for (int t = 0; t < 4; ++t)
+      for (int o = 0; o < 5; ++o)
+        for (int c = 0; c < 6; ++c)
+          after.at(n, 0, t, o) += want.at(n, 0, t, c) * p[static_cast<std::size_t>(c * 5 + o)];
+  check_close(wide.run(x)[0], after);
 
   auto wrong_key = build(0, {0, 2, 1, 3});
   CHECK(contains(refused(wrong_key).message, "the key of this attention block"));
