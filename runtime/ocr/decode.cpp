@@ -64,6 +64,7 @@ Status check(const std::string& name, const PictureHeader& header, const DecodeO
                                               header.unsupported +
                                               ", which is not read; save it as a PNG of 8 bits"};
   }
+  if (!header.damage.empty()) return damaged(name, header, header.damage);
   if (header.width == 0 || header.height == 0) {
     return damaged(name, header, "it states no width and height");
   }

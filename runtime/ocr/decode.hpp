@@ -23,6 +23,8 @@ struct PictureHeader {
   // What decoding takes at most, beside file and result, where that may be more than
   // kDecodeBytesAPixel for each pixel of the picture; else 0.
   std::uint64_t decode_bytes = 0;
+  // Why no decoder may see this file: what it lacks. Empty where it may be tried.
+  std::string damage;
   // Why this file is not read though it may be whole; empty where it may be tried.
   std::string unsupported;
   // What is unusual about it, for the error of a decoder that gives no reason.

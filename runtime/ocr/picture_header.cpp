@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string>
 
 #include "ocr/decode.hpp"
 #include "ocr/tiff_header.hpp"
@@ -34,12 +35,19 @@ void read_png(Bytes b, PictureHeader& header) {
   if (!has(b, 12, "IHDR")) return;
   header.width = be32(b, 16);
   header.height = be32(b, 20);
+  bool exif = false;
   std::size_t at = 8;
   while (at + 12 <= b.size()) {
     const std::uint64_t length = be32(b, at);
-    if (has(b, at + 4, "eXIf")) {
-      header.orientation = exif_orientation(slice(b, at + 8, length));
+    // libpng allocates what a chunk claims before it reads it.
+    if (length > b.size() - at - 12) {
+      header.damage = "a chunk of " + std::to_string(length) + " bytes begins " +
+                      std::to_string(b.size() - at) + " bytes before the end";
       return;
+    }
+    if (has(b, at + 4, "eXIf") && !exif) {
+      exif = true;
+      header.orientation = exif_orientation(slice(b, at + 8, length));
     }
     if (has(b, at + 4, "acTL")) header.pages = std::max(1u, be32(b, at + 8));
     if (has(b, at + 4, "IEND")) return;

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every form of picture file, against the one picture that all of them show.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/generators/catch_generators_range.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 
 #include "ocr/decode.hpp"
 #include "spirkiln/ocr.hpp"
 
 using namespace spirkiln;
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -128,6 +132,21 @@ TEST_CASE("the limits are the caller's") {
   CHECK(load_picture(odd("base.png"), few).ok());
   few.max_file_bytes = 10;
   CHECK(load_picture(odd("base.png"), few).error().code == ErrorCode::kOutOfMemory);
+}
+
+// libpng would allocate the gigabyte before it looks for it.
+TEST_CASE("a PNG chunk that claims more than the file has is damage") {
+  std::ifstream file(odd("exif6.png"), std::ios::binary);
+  std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::string_view type = "eXIf";
+  const auto at = std::search(bytes.begin(), bytes.end(), type.begin(), type.end());
+  REQUIRE(at - bytes.begin() >= 4);
+  *(at - 4) = 0x49;
+  const auto picture = decode_picture(bytes, "huge.png", {});
+  REQUIRE_FALSE(picture.ok());
+  CHECK(picture.error().code == ErrorCode::kCorrupt);
+  CHECK_THAT(picture.error().message,
+             ContainsSubstring("a chunk of 12") && ContainsSubstring(" bytes before the end"));
 }
 
 TEST_CASE("any cut or flipped file gives a picture or an error") {
