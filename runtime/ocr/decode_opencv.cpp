@@ -8,6 +8,7 @@
 #include <limits>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
+#include <string_view>
 
 #include "ocr/decode.hpp"
 
@@ -123,10 +124,25 @@ void to_bgr(const cv::Mat& bytes, cv::Mat& bgr) {
   }
 }
 
+// What a format's own decoder refuses OpenCV gives to the next that knows the file, and DICOM's
+// knows it by four bytes in the midst; that one ends the process where the rest is none.
+bool may_be_taken_for_dicom(Bytes bytes) {
+  constexpr std::string_view kMark = "DICM";
+  constexpr std::size_t kAt = 128;
+  return bytes.size() >= kAt + kMark.size() &&
+         std::equal(kMark.begin(), kMark.end(), bytes.begin() + kAt);
+}
+
 }  // namespace
 
 Result<Picture> decode_with_opencv(Bytes bytes, const std::string& name,
                                    const PictureHeader& header) {
+  if (may_be_taken_for_dicom(bytes)) {
+    return Error{ErrorCode::kUnsupported,
+                 name + ": this " + std::string(header.format) +
+                     " file has the mark of DICOM at byte 128, so it is not decoded; save the "
+                     "picture anew"};
+  }
   const cv::Mat encoded(1, static_cast<int>(bytes.size()), CV_8U,
                         const_cast<std::uint8_t*>(bytes.data()));
   cv::Mat pixels;

@@ -149,6 +149,22 @@ TEST_CASE("a PNG chunk that claims more than the file has is damage") {
              ContainsSubstring("a chunk of 12") && ContainsSubstring(" bytes before the end"));
 }
 
+// OpenCV gives what libwebp refuses to the decoder of DICOM, which ends the process.
+TEST_CASE("a file that OpenCV may take for DICOM is not decoded") {
+  std::ifstream file(odd("lossy.webp"), std::ios::binary);
+  std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
+  bytes.resize(200);
+  std::fill(bytes.begin() + 20, bytes.end(), std::uint8_t{0});
+  const std::string_view mark = "DICM";
+  std::copy(mark.begin(), mark.end(), bytes.begin() + 128);
+  const auto picture = decode_picture(bytes, "mark.webp", {});
+  REQUIRE_FALSE(picture.ok());
+  bytes[26] = bytes[28] = 9;  // a size, so that only the decoder is left to refuse it
+  const auto sized = decode_picture(bytes, "mark.webp", {});
+  REQUIRE_FALSE(sized.ok());
+  CHECK_THAT(sized.error().message, ContainsSubstring("the mark of DICOM at byte 128"));
+}
+
 TEST_CASE("any cut or flipped file gives a picture or an error") {
   const auto name = GENERATE(as<std::string>{}, "rgb.jpg", "base.png", "lossy.webp", "rgb.tif",
                              "rgb.bmp", "rgb.ppm", "exif6.jpg");
