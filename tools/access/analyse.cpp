@@ -325,6 +325,10 @@ double Figures::intensity() const {
 double Figures::scale() const {
   return traced_groups == 0 ? 0 : static_cast<double>(groups) / static_cast<double>(traced_groups);
 }
+bool Figures::executed() const {
+  return std::any_of(sites.begin(), sites.end(),
+                     [](const SiteFigures& f) { return f.requests > 0; });
+}
 
 Figures analyse(const std::vector<Site>& sites, const Trace& trace, const Extents& extents,
                 const MemoryShape& shape) {

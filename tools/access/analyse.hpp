@@ -105,6 +105,7 @@ struct Figures {
   std::uint64_t flops = 0;
   double intensity() const;  // flops a byte moved
   double scale() const;  // all groups / traced ones
+  bool executed() const;  // any access at all
 };
 
 Figures analyse(const std::vector<Site>& sites, const Trace& trace, const Extents& extents,

@@ -85,6 +85,7 @@ class Lint {
       for (const Untraced& u : d.report.untraced) {
         not_seen_.push_back(fmt::format("{}:{}: {}", u.file, u.line, u.why));
       }
+      if (!d.report.warning.empty()) not_seen_.push_back(d.variant + ": " + d.report.warning);
       if (f.lost > 0) {
         not_seen_.push_back(
             fmt::format("{}: {} of {} accesses kept", d.variant, f.records, f.records + f.lost));

@@ -2,6 +2,7 @@
 #include "look.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -19,6 +20,10 @@ namespace spirkiln::access {
 namespace {
 
 Error refuse(std::string text) { return Error{ErrorCode::kInvalidArgument, std::move(text)}; }
+
+std::string joined(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 
 std::optional<std::uint32_t> bits_of(const std::string& text, bool is_float) {
   const char* end = text.data() + text.size();
@@ -53,6 +58,7 @@ class Look {
   Result<Report> run(const Device& device, bool* hung) {
     push_.resize(std::max<std::size_t>(push_.size(), (subject_.reflection.push_bytes + 3) / 4));
     if (auto s = set_values(); !s) return std::move(s).error();
+    note_zeros();
     if (auto s = set_local(); !s) return std::move(s).error();
     // Sizes of workgroup memory may depend on the constants.
     const auto words = specialise(subject_.words, specs_, subject_.tools.get());
@@ -108,6 +114,7 @@ class Look {
       report_.pictures.push_back({first_requests(traced->sites, result->trace, run.extents, shape_,
                                                  f, request_.pictures)});
     }
+    if (!report_.figures.executed()) report_.warning = why_nothing();
     report_.advice = advise(report_.figures, local_);
     report_.time = time_of(levels_of(report_.figures, run.extents, rates_), rates_);
     report_.dispatch = dispatch_of(run);
@@ -174,6 +181,40 @@ class Look {
     return Ok{};
   }
 
+  // A size that is 0 by mistake ends most kernels at once.
+  void note_zeros() {
+    if (!request_.push.empty()) return;  // a plan's, and whole
+    std::vector<std::string> unset;
+    for (const PushMember& member : subject_.push) {
+      const bool given = std::any_of(request_.values.begin(), request_.values.end(),
+                                     [&](const auto& v) { return v.first == member.name; });
+      if (!given) (member.lanes == 0 ? unset : zeros_).push_back(member.name);
+    }
+    if (!zeros_.empty()) {
+      report_.notes.push_back("push constants nobody gave, which are 0: " + joined(zeros_) +
+                              "; --set NAME=VALUE");
+    }
+    if (!unset.empty()) {
+      report_.notes.push_back(
+          "push constants that --set cannot write (no numbers of 32 bits), which are 0: " +
+          joined(unset));
+    }
+  }
+
+  std::string why_nothing() const {
+    if (report_.figures.sites.empty()) {
+      return "the kernel has no access that is traced: these figures say nothing of it";
+    }
+    const std::string groups =
+        report_.figures.traced_groups < report_.figures.groups ? " by the groups traced" : "";
+    return fmt::format(
+        "no access was executed{}: these figures say nothing of the kernel. {}", groups,
+        zeros_.empty() ? std::string("Other constants (--set) or more groups (--groups) may reach "
+                                     "them")
+                       : fmt::format("Push constants that nobody gave are 0: give {} with --set",
+                                     joined(zeros_)));
+  }
+
   std::string unknown_name(const std::string& name) const {
     std::vector<std::string> names;
     for (const gen::SpecConstant& spec : subject_.reflection.specs) {
@@ -186,6 +227,10 @@ class Look {
   }
 
   Status set_push(const PushMember& member, std::string value) {
+    if (member.lanes == 0) {
+      return refuse(fmt::format(
+          "--set {}: only numbers of 32 bits, and vectors of them, can be set", member.name));
+    }
     for (std::uint32_t lane = 0; lane < member.lanes; ++lane) {
       const std::size_t comma = std::min(value.find(','), value.size());
       const auto bits = bits_of(value.substr(0, comma), member.is_float);
@@ -289,6 +334,7 @@ class Look {
   std::vector<std::uint32_t> push_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> specs_;
   std::array<std::uint32_t, 3> local_;
+  std::vector<std::string> zeros_;  // push constants nobody gave
   Report report_;
 };
 

@@ -42,6 +42,8 @@ int fail(const std::string& text, int code = 1) {
   return code;
 }
 
+void warn(const std::string& text) { fmt::print(stderr, "spirkiln-access: warning: {}\n", text); }
+
 void say(Severity severity, std::string_view text) {
   if (severity != Severity::kInfo) fmt::print(stderr, "spirkiln-access: {}\n", text);
 }
@@ -162,6 +164,7 @@ int run(const Arguments& a) {
   bool hung = false;
   const auto report = look(a, *shared, *device, &hung);
   if (!report) return stop(report.error().message, hung);
+  if (!report->warning.empty()) warn(report->warning);
   if (!a.html.empty()) {
     if (auto s = tool::write_file(a.html, report_html(*report)); !s) return fail(s.error().message);
   }
@@ -202,6 +205,7 @@ int run_cases(const Arguments& a) {
       return fail(fmt::format("{}:{}: error: {} accesses did not fit into the trace", a.cases,
                               number, report->figures.lost));
     }
+    if (!report->warning.empty()) warn(fmt::format("{}:{}: {}", a.cases, number, report->warning));
     report->dispatch.label = line;
     out += prediction_line(report->dispatch);
   }

@@ -30,7 +30,8 @@ struct Report {
   std::vector<std::pair<std::string, std::string>>
       statistics;  // of the pipeline, as the driver says
   std::string statistics_missing;  // why there are none
-  std::vector<std::string> notes;  // sizes that were assumed
+  std::vector<std::string> notes;  // sizes and constants that were assumed
+  std::string warning;  // why the figures say nothing of the kernel; empty: they do
   PredictedTime time;  // of the whole dispatch; 0 without the device's rates
   Prediction dispatch;  // the same, to be run again; without a label
 };

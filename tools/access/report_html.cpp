@@ -172,6 +172,9 @@ std::string report_html(const Report& r) {
         "memory {:.1f}</p>",
         r.time.us(), r.time.line_us, r.time.cache_us, r.time.memory_us);
   }
+  if (!r.warning.empty()) {
+    html += fmt::format("<p class=\"told\"><b>nothing seen</b> {}</p>", escaped(r.warning));
+  }
   for (const std::string& note : r.notes) {
     html += fmt::format("<p class=\"quiet\">{}</p>", escaped(note));
   }

@@ -34,17 +34,22 @@ std::string_view space_name(Space space) {
   return {};
 }
 
+// What nothing was counted for is no 0.
+std::string number_or_null(bool known, double value, int digits) {
+  return known ? fmt::format("{:.{}f}", value, digits) : "null";
+}
+
 double ratio(std::uint64_t a, std::uint64_t b) {
   return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b);
 }
 
 std::string site_text(const SiteFigures& f, const MemoryShape& shape) {
-  std::string text =
-      fmt::format("  {} {} '{}'{}: {}, {} accesses in {} requests, {} bytes asked",
-                  access_name(f.site.access), space_name(f.site.space), f.site.name,
-                  f.instructions > 1 ? fmt::format(" ({} instructions)", f.instructions) : "",
-                  pattern_text(f), f.accesses, f.requests, f.asked);
-  if (f.requests == 0) return text + "; not executed\n";
+  std::string text = fmt::format(
+      "  {} {} '{}'{}: ", access_name(f.site.access), space_name(f.site.space), f.site.name,
+      f.instructions > 1 ? fmt::format(" ({} instructions)", f.instructions) : "");
+  if (f.requests == 0) return text + "not executed\n";
+  text += fmt::format("{}, {} accesses in {} requests, {} bytes asked", pattern_text(f), f.accesses,
+                      f.requests, f.asked);
   if (f.site.space == Space::kShared) {
     text += fmt::format(", banks: {:.2f} steps in the mean, {} at worst", f.mean_conflict,
                         f.worst_conflict);
@@ -86,6 +91,7 @@ std::string report_text(const Report& r) {
       "{}: {} groups of {}, on {}\nwarps of {}, sectors of {} bytes, lines of {}, {} banks ({})\n",
       r.kernel, triple(r.groups), triple(r.local), r.device, f.shape.warp, f.shape.sector,
       f.shape.line, f.shape.banks, r.shape_source);
+  if (!r.warning.empty()) text += "NOTHING SEEN: " + r.warning + "\n";
   for (const std::string& note : r.notes) text += "note: " + note + "\n";
   if (f.traced_groups < f.groups) {
     text += fmt::format("traced: {} of {} groups; figures are theirs\n", f.traced_groups, f.groups);
@@ -111,9 +117,11 @@ std::string report_text(const Report& r) {
     text += fmt::format("\n{}:{}: NOT TRACED: {}\n", u.file, u.line, u.why);
   }
   text += fmt::format(
-      "\ntotal: {} bytes asked, {} moved ({} at best), efficiency {:.1f} %, {} bytes of sectors "
-      "touched; {} flops, {:.3f} a byte moved\n",
-      f.asked, f.moved, f.ideal, ratio(f.asked, f.moved) * 100, f.distinct, f.flops, f.intensity());
+      "\ntotal: {} bytes asked, {} moved ({} at best){}, {} bytes of sectors touched; {} flops, "
+      "{:.3f} a byte moved\n",
+      f.asked, f.moved, f.ideal,
+      f.moved == 0 ? "" : fmt::format(", efficiency {:.1f} %", ratio(f.asked, f.moved) * 100),
+      f.distinct, f.flops, f.intensity());
   if (r.time.us() > 0) {
     text += fmt::format(
         "predicted: {:.1f} us, all groups; lines and banks {:.1f}, last cache {:.1f}, memory "
@@ -136,14 +144,15 @@ std::string report_json(const Report& r) {
         "\n  {{\"file\": {}, \"line\": {}, \"text\": {}, \"access\": \"{}\", \"space\": \"{}\", "
         "\"name\": {}, \"binding\": {}, \"instructions\": {}, \"accesses\": {}, \"requests\": {}, "
         "\"bytes_asked\": {}, \"sectors\": {}, \"ideal_sectors\": {}, \"lines\": {}, "
-        "\"bytes_moved\": {}, \"efficiency\": {:.6f}, \"packing\": {:.6f}, \"pattern\": \"{}\", "
+        "\"bytes_moved\": {}, \"efficiency\": {}, \"packing\": {}, \"pattern\": \"{}\", "
         "\"stride_bytes\": {}, \"pattern_share\": {:.4f}, \"sectors_again\": {}, "
         "\"bank_steps_worst\": {}, \"bank_steps_mean\": {:.4f}, \"out_of_bounds\": {}}}",
         json_string(s.site.file), s.site.line, json_string(r.texts[index]),
         access_name(s.site.access), space_name(s.site.space), json_string(s.site.name),
         s.site.space == Space::kShared ? -1 : static_cast<int>(s.site.resource & 0xffff),
         s.instructions, s.accesses, s.requests, s.asked, s.sectors, s.ideal_sectors, s.lines,
-        s.moved(f.shape), s.efficiency(f.shape), s.packing(), pattern_name(s.pattern), s.stride,
+        s.moved(f.shape), number_or_null(s.sectors > 0, s.efficiency(f.shape), 6),
+        number_or_null(s.sectors > 0, s.packing(), 6), pattern_name(s.pattern), s.stride,
         s.pattern_share, s.again, s.worst_conflict, s.mean_conflict, s.out_of_bounds);
   };
   const auto advice = [&](const Advice& a) {
@@ -158,12 +167,15 @@ std::string report_json(const Report& r) {
       "\"bytes_ideal\": {}, \"bytes_touched\": {}, \"flops\": {}, \"intensity\": {:.6f}, "
       "\"predicted_us\": "
       "{{\"lines\": {:.3f}, \"cache\": {:.3f}, \"memory\": {:.3f}}},\n "
-      "\"sites\": {},\n \"advice\": {},\n \"untraced\": {},\n \"statistics\": {}}}\n",
+      "\"warning\": {}, \"notes\": {},\n \"sites\": {},\n \"advice\": {},\n \"untraced\": {},\n "
+      "\"statistics\": {}}}\n",
       json_string(r.kernel), json_string(r.device), r.groups[0], r.groups[1], r.groups[2],
       r.local[0], r.local[1], r.local[2], f.shape.warp, f.shape.sector, f.shape.line, f.shape.banks,
       f.records, f.lost, f.traced_groups, f.groups, f.asked, f.moved, f.ideal, f.distinct, f.flops,
-      f.intensity(), r.time.line_us, r.time.cache_us, r.time.memory_us, json_list(f.sites, site),
-      json_list(r.advice, advice),
+      f.intensity(), r.time.line_us, r.time.cache_us, r.time.memory_us,
+      r.warning.empty() ? "null" : json_string(r.warning),
+      json_list(r.notes, [](const std::string& n) { return json_string(n); }),
+      json_list(f.sites, site), json_list(r.advice, advice),
       json_list(r.untraced,
                 [](const Untraced& u) {
                   return fmt::format("{{\"file\": {}, \"line\": {}, \"why\": {}}}",

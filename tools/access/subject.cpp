@@ -31,7 +31,7 @@ constexpr Texel kTexels[] = {
     {"rgba32ui", VK_FORMAT_R32G32B32A32_UINT, 16, spv::ImageFormatRgba32ui},
 };
 
-// Scalars and vectors of four bytes a lane; nothing for what --set cannot write.
+// Scalars and vectors of four bytes a lane; all else has no lanes.
 void flatten(const ParsedModule& module, std::uint32_t type, const std::string& name,
              std::uint32_t offset, std::vector<PushMember>* out) {
   const ParsedInstruction* d = module.definition(type);
@@ -45,8 +45,8 @@ void flatten(const ParsedModule& module, std::uint32_t type, const std::string& 
     return;
   }
   const ScalarType scalar = module.scalar_of(type);
-  if (scalar.width != 32 || d->op == spv::OpTypeMatrix) return;
-  out->push_back({name, offset, module.lanes_of(type), scalar.is_float});
+  const bool numbers = scalar.width == 32 && d->op != spv::OpTypeMatrix;
+  out->push_back({name, offset, numbers ? module.lanes_of(type) : 0, scalar.is_float});
 }
 
 Status describe(Subject* subject) {

@@ -34,7 +34,7 @@ struct SubjectRequest {
 struct PushMember {
   std::string name;
   std::uint32_t offset = 0;  // bytes
-  std::uint32_t lanes = 1;   // of four bytes each
+  std::uint32_t lanes = 1;   // of four bytes each; 0: of a type that --set cannot write
   bool is_float = false;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels are instrumented and run; offsets, counts and results are those that the GLSL says.
 #include <unistd.h>
+#include <algorithm>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
@@ -398,6 +399,62 @@ TEST_CASE("A trace that does not fit says how much was kept; samples are of whol
   CHECK(sampled.figures.traced_groups == 4);
   CHECK(sampled.figures.records == 4 * 256 * 2);
   CHECK(sampled.figures.scale() == Approx(4));
+}
+
+TEST_CASE("Push constants that nobody gave are told, and so is a dispatch that did nothing") {
+  DispatchRequest request;
+  const auto has = [](const Report& r, const std::string& part) {
+    return std::any_of(r.notes.begin(), r.notes.end(),
+                       [&](const std::string& n) { return n.find(part) != std::string::npos; });
+  };
+  // copy reads nothing beyond its count of elements.
+  const Subject copy = example("copy");
+  Report r = look(copy, request);
+  CHECK(has(r, "nobody gave, which are 0: count, stride, offset; --set NAME=VALUE"));
+  CHECK(r.warning.find("no access was executed") == 0);
+  CHECK(r.warning.find("give count, stride, offset with --set") != std::string::npos);
+  CHECK(report_text(r).find("NOTHING SEEN: no access was executed") != std::string::npos);
+  CHECK(report_text(r).find("efficiency") == std::string::npos);
+  CHECK(report_text(r).find("load buffer 'in_data': not executed\n") != std::string::npos);
+  CHECK(report_json(r).find("\"warning\": \"no access was executed") != std::string::npos);
+  CHECK(report_json(r).find("\"efficiency\": null") != std::string::npos);
+  CHECK(report_html(r).find("<b>nothing seen</b> no access was executed") != std::string::npos);
+  request.values = {{"count", "256"}};
+  r = look(copy, request);
+  CHECK(has(r, "nobody gave, which are 0: stride, offset; --set NAME=VALUE"));
+  CHECK(r.warning.empty());
+  CHECK(report_json(r).find("\"warning\": null") != std::string::npos);
+  request.values = {{"count", "256"}, {"stride", "1"}, {"offset", "0"}};
+  r = look(copy, request);
+  CHECK_FALSE(has(r, "nobody gave, which"));
+  // By number all of them are given, as a plan gives them.
+  request.values.clear();
+  request.push = {256, 1, 0};
+  CHECK_FALSE(has(look(copy, request), "nobody gave, which"));
+  // Given, but 0; and a group that was not traced.
+  request.push = {0, 1, 0};
+  CHECK(look(copy, request).warning.find("--groups") != std::string::npos);
+  request.groups = {4, 1, 1};
+  request.sample = 1;
+  CHECK(look(copy, request).warning.find("by the groups traced") != std::string::npos);
+  // What --set cannot write, and a kernel that touches no memory.
+  const Subject odd = text(R"(#version 450
+layout(local_size_x = 32) in;
+layout(push_constant) uniform p { mat2 turn; uint n; };
+layout(binding = 0) buffer b { float v[]; };
+void main() { if (n > 0u) v[gl_GlobalInvocationID.x] = turn[0][1]; }
+)");
+  r = look(odd, {});
+  CHECK(has(r, "cannot write (no numbers of 32 bits), which are 0: turn"));
+  CHECK(has(r, "nobody gave, which are 0: n; "));
+  bool hung = false;
+  DispatchRequest turned;
+  turned.values = {{"turn", "1"}};
+  const auto refused = look_at(odd, turned, MemoryShape{}, {}, device(), &hung);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().message.find("--set turn: only numbers of 32 bits") != std::string::npos);
+  const Subject idle = text("#version 450\nlayout(local_size_x = 32) in;\nvoid main() {}\n");
+  CHECK(look(idle, {}).warning.find("has no access that is traced") != std::string::npos);
 }
 
 TEST_CASE("Wrong names and sizes are told with the nearest") {
