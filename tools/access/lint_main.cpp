@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// spirkiln-lint: the rules of spirkiln-access over every kernel that graphs run.
+// spirkiln-lint: the rules of spirkiln-access over every kernel that graphs run, and over kernels
+// of one's own.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +11,7 @@
 
 #include "bake_load.hpp"
 #include "cli_helpers.hpp"
+#include "dispatch_words.hpp"
 #include "graph_look.hpp"
 #include "parallel.hpp"
 #include "profile.hpp"
@@ -28,7 +30,7 @@ constexpr unsigned kMostDevices = 4;
 
 struct Arguments {
   std::vector<std::string> graphs, shapes, variants;
-  std::string profile, waivers, glsl, table;
+  std::string profile, waivers, glsl, table, cases;
   std::uint32_t sample = 4;
   bool quick = false, sites = false;
 };
@@ -67,34 +69,35 @@ class Lint {
   explicit Lint(std::vector<Waiver> waivers) : waivers_(std::move(waivers)) {}
 
   void add(const GraphLook& look) {
-    for (const DispatchLook& d : look.dispatches) {
-      const Figures& f = d.report.figures;
-      const double scale = f.scale() * d.times;
-      Sum& sum = kernels_[d.variant];
-      sum.dispatches += d.times;
-      sum.asked += static_cast<double>(f.asked) * scale;
-      sum.moved += static_cast<double>(f.moved) * scale;
-      sum.ideal += static_cast<double>(f.ideal) * scale;
-      for (const SiteFigures& s : f.sites) {
-        sum.bank_steps += static_cast<double>(s.bank_steps) * scale;
-        sum.bank_parts += static_cast<double>(s.bank_parts) * scale;
-      }
-      for (const Advice& a : d.report.advice) {
-        if (a.fault) add_finding(d, a, scale);
-      }
-      for (const Untraced& u : d.report.untraced) {
-        not_seen_.push_back(fmt::format("{}:{}: {}", u.file, u.line, u.why));
-      }
-      if (!d.report.warning.empty()) not_seen_.push_back(d.variant + ": " + d.report.warning);
-      if (f.lost > 0) {
-        not_seen_.push_back(
-            fmt::format("{}: {} of {} accesses kept", d.variant, f.records, f.records + f.lost));
-      }
-    }
+    for (const DispatchLook& d : look.dispatches) add(d);
     for (const std::string& why : look.not_seen) not_seen_.push_back(why);
-    total_.asked += look.asked;
-    total_.moved += look.moved;
-    total_.ideal += look.ideal;
+  }
+
+  void add(const DispatchLook& d) {
+    const Figures& f = d.report.figures;
+    const double scale = f.scale() * d.times;
+    Sum& sum = kernels_[d.variant];
+    sum.dispatches += d.times;
+    for (Sum* s : {&sum, &total_}) {
+      s->asked += static_cast<double>(f.asked) * scale;
+      s->moved += static_cast<double>(f.moved) * scale;
+      s->ideal += static_cast<double>(f.ideal) * scale;
+    }
+    for (const SiteFigures& s : f.sites) {
+      sum.bank_steps += static_cast<double>(s.bank_steps) * scale;
+      sum.bank_parts += static_cast<double>(s.bank_parts) * scale;
+    }
+    for (const Advice& a : d.report.advice) {
+      if (a.fault) add_finding(d, a, scale);
+    }
+    for (const Untraced& u : d.report.untraced) {
+      not_seen_.push_back(fmt::format("{}:{}: {}", u.file, u.line, u.why));
+    }
+    if (!d.report.warning.empty()) not_seen_.push_back(d.variant + ": " + d.report.warning);
+    if (f.lost > 0) {
+      not_seen_.push_back(
+          fmt::format("{}: {} of {} accesses kept", d.variant, f.records, f.records + f.lost));
+    }
   }
 
   int report() {
@@ -173,7 +176,89 @@ class Lint {
   Sum total_;
 };
 
+void say(Severity severity, std::string_view text) {
+  if (severity != Severity::kInfo) fmt::print(stderr, "spirkiln-lint: {}\n", text);
+}
+
+Result<std::vector<Device>> open_devices(bool graphs) {
+  DeviceOptions options;
+  options.message = say;
+  std::vector<Device> devices;
+  // A CPU's driver compiles in one thread of each device.
+  for (unsigned wanted = 1; devices.size() < wanted;) {
+    auto device = open_device(options, Error{ErrorCode::kInvalidArgument, "no table"});
+    if (!device) return std::move(device).error();
+    devices.push_back(*std::move(device));
+    if (graphs && devices.front().info().type == "cpu")
+      wanted = std::min(gen::processor_count(), kMostDevices);
+  }
+  return devices;
+}
+
+void print_sites(const DispatchLook& d) {
+  tool::print(fmt::format("{} times ", d.times) + report_text(d.report) + "\n");
+}
+
+// 0, or the exit status.
+int look_at_cases(const Arguments& a, const std::vector<Case>& cases, const Setting& setting,
+                  const Device& device, Lint* lint) {
+  for (const Case& one : cases) {
+    bool hung = false;
+    auto report = look_at_words(one.words, one.request, setting, device, &hung);
+    if (!report) {
+      fail(fmt::format("{}: error: {}", one.place, report.error().message));
+      if (hung) std::_Exit(1);
+      return 1;
+    }
+    if (!report->warning.empty()) report->warning = one.place + ": " + report->warning;
+    const std::string variant = report->kernel;
+    const DispatchLook d{one.words.kernel_name(), variant, 1, *std::move(report)};
+    if (a.sites) print_sites(d);
+    lint->add(d);
+  }
+  return 0;
+}
+
+int look_at_graphs(const Arguments& a, const std::vector<InputShape>& shapes,
+                   const DeviceCaps& caps, const Setting& setting,
+                   const std::vector<Device>& devices, Lint* lint) {
+  const auto table = open_table(a.table);
+  if (!table) return fail(table.error().message);
+  const SubjectOf subject = [&](const std::string& kernel, const std::string& variant) {
+    SubjectRequest request;
+    request.kernel = kernel;
+    request.variant = variant;
+    request.glsl = setting.glsl;
+    request.manifests = usual_manifests(setting.glsl);
+    request.second = gen::second_folder("");
+    return load_subject(request);
+  };
+  const std::vector<std::string> variants =
+      a.variants.empty() ? std::vector<std::string>{""} : a.variants;
+  for (std::size_t g = 0; g < a.graphs.size(); ++g) {
+    for (const std::string& variant : variants) {
+      GraphRequest request{a.graphs[g], shapes[g], variant, a.sample, a.quick};
+      bool hung = false;
+      const auto look =
+          look_at_graph(request, *table, caps, setting.shape, devices, subject, &hung);
+      if (!look) {
+        fail(fmt::format("{}: {}", a.graphs[g], look.error().message));
+        if (hung) std::_Exit(1);
+        return 1;
+      }
+      if (a.sites) {
+        for (const DispatchLook& d : look->dispatches) print_sites(d);
+      }
+      lint->add(*look);
+    }
+  }
+  return 0;
+}
+
 int run(const Arguments& a) {
+  if (a.graphs.empty() && a.cases.empty()) {
+    return fail("name a --graph with its --shape, or a file of --cases", 2);
+  }
   if (a.shapes.size() != a.graphs.size()) {
     return fail("as many --shape as --graph, in the same order", 2);
   }
@@ -194,79 +279,57 @@ int run(const Arguments& a) {
     if (!loaded) return fail(loaded.error().message);
     waivers = *std::move(loaded);
   }
-  const auto table = open_table(a.table);
-  if (!table) return fail(table.error().message);
+  std::vector<Case> cases;
+  if (!a.cases.empty()) {
+    auto loaded = load_cases(a.cases, {});
+    if (!loaded) return fail(loaded.error().message);
+    cases = *std::move(loaded);
+  }
   const auto glsl = a.glsl.empty() ? gen::find_glsl_folder("kernel.comp")
                                    : std::optional<std::filesystem::path>(a.glsl);
   if (!glsl) return fail("the dialect's folder 'glsl' was not found; name it with --glsl");
-  DeviceOptions options;
-  options.message = [](Severity severity, std::string_view text) {
-    if (severity != Severity::kInfo) fmt::print(stderr, "spirkiln-lint: {}\n", text);
-  };
-  std::vector<Device> devices;
-  // A CPU's driver compiles in one thread of each device.
-  for (unsigned wanted = 1; devices.size() < wanted;) {
-    auto device = open_device(options, Error{ErrorCode::kInvalidArgument, "no table"});
-    if (!device) return fail(device.error().message);
-    devices.push_back(*std::move(device));
-    if (devices.front().info().type == "cpu")
-      wanted = std::min(gen::processor_count(), kMostDevices);
-  }
+  const auto devices = open_devices(!a.graphs.empty());
+  if (!devices) return fail(devices.error().message);
   const auto& m = profile->memory;
   const std::uint32_t warp = profile->caps.subgroup_size;
-  const MemoryShape shape{warp == 0 ? 32 : warp, m.sector_bytes, m.line_bytes, m.shared_banks};
-  const SubjectOf subject = [&](const std::string& kernel, const std::string& variant) {
-    SubjectRequest request;
-    request.kernel = kernel;
-    request.variant = variant;
-    request.glsl = *glsl;
-    request.manifests = usual_manifests(*glsl);
-    request.second = gen::second_folder("");
-    return load_subject(request);
-  };
+  Setting setting;
+  setting.shape = {warp == 0 ? 32 : warp, m.sector_bytes, m.line_bytes, m.shared_banks};
+  setting.shape_source = profile->caps.name;
+  setting.glsl = *glsl;
+  setting.message = say;
   Lint lint(std::move(waivers));
-  const std::vector<std::string> variants =
-      a.variants.empty() ? std::vector<std::string>{""} : a.variants;
-  for (std::size_t g = 0; g < a.graphs.size(); ++g) {
-    for (const std::string& variant : variants) {
-      GraphRequest request{a.graphs[g], shapes[g], variant, a.sample, a.quick};
-      bool hung = false;
-      const auto look =
-          look_at_graph(request, *table, profile->caps, shape, devices, subject, &hung);
-      if (!look) {
-        fail(fmt::format("{}: {}", a.graphs[g], look.error().message));
-        if (hung) std::_Exit(1);
-        return 1;
-      }
-      if (a.sites) {
-        for (const DispatchLook& d : look->dispatches) {
-          tool::print(fmt::format("{} times ", d.times) + report_text(d.report) + "\n");
-        }
-      }
-      lint.add(*look);
-    }
+  if (!a.graphs.empty()) {
+    const int status = look_at_graphs(a, shapes, profile->caps, setting, *devices, &lint);
+    if (status != 0) return status;
   }
-  return lint.report();
+  const int status = look_at_cases(a, cases, setting, devices->front(), &lint);
+  return status != 0 ? status : lint.report();
 }
 
 int main_of(int argc, char** argv) {
   Arguments a;
   CLI::App app{
-      "Runs the dispatches of graphs in an instrumented form and fails on accesses that waste "
-      "memory.\nExit status: 0 none, 1 some, or an error, 2 a wrong command line."};
+      "Runs the dispatches of graphs, and of kernels of your own, in an instrumented form and "
+      "fails "
+      "on accesses that waste memory.\n"
+      "Exit status: 0 none, 1 some, or an error, 2 a wrong command line."};
   app.name("spirkiln-lint");
   app.set_version_flag("--version", "spirkiln-lint " SPIRKILN_VERSION);
   app.footer(
       "Example:\n  spirkiln lint --graph build/tools/packs/rec.spkm --shape 1x48x320 \\\n"
-      "    --device variants/devices/h200.toml --waivers variants/access-waivers.toml");
+      "    --device variants/devices/h200.toml --waivers variants/access-waivers.toml\n"
+      "  spirkiln lint --cases my-kernels.txt --device variants/devices/h200.toml");
   app.add_option("--graph", a.graphs, "A packed graph; once for each")
-      ->required()
       ->allow_extra_args(false)
       ->type_name("PACK.spkm");
   app.add_option("--shape", a.shapes, "Of its picture")
-      ->required()
       ->allow_extra_args(false)
       ->type_name("NxHxW");
+  app.add_option("--cases", a.cases,
+                 "Kernels of your own: a file with a kernel and its options a line, as 'spirkiln "
+                 "access' takes them")
+      ->check(tool::not_empty())
+      ->type_name("FILE");
   app.add_option("--device", a.profile, "A device profile: which kernels, warps, sectors, banks")
       ->required()
       ->check(tool::not_empty())
@@ -278,7 +341,8 @@ int main_of(int argc, char** argv) {
   app.add_option("--table", a.table, "A baked table (default: the built-in kernels)")
       ->type_name("FILE");
   app.add_option("--glsl", a.glsl, "The folder that holds dialect/")->type_name("FOLDER");
-  app.add_option("--sample", a.sample, "Groups of each dispatch that are traced (default: 4)")
+  app.add_option("--sample", a.sample,
+                 "Groups of each dispatch of graphs that are traced (default: 4)")
       ->check(CLI::Range(1u, 1u << 20));
   app.add_flag("--quick", a.quick, "Of the dispatches of one pipeline, only the first");
   app.add_flag("--sites", a.sites, "Print every dispatch's report");
