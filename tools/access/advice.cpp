@@ -92,8 +92,11 @@ class Adviser {
 
   void check_pattern(std::size_t s, const SiteFigures& f) {
     const std::string figure =
-        fmt::format("{:.0f} % of the bytes moved are needed", f.packing() * 100);
+        fmt::format("{:.1f} % of the bytes moved are needed", f.packing() * 100);
     const std::int64_t stride = std::abs(f.stride);
+    // Neighbours of what lies outside are missing, which looks like no order.
+    const bool cut = f.out_of_bounds > 0;
+    if (cut && (f.pattern == Pattern::kRandom || f.pattern == Pattern::kNone)) return;
     switch (f.pattern) {
       case Pattern::kMisaligned:
         return add(
@@ -139,18 +142,18 @@ class Adviser {
 
   void check_reuse(std::size_t s, const SiteFigures& f) {
     if (!is_buffer(f) || f.site.access != Access::kLoad || f.sectors == 0) return;
-    const double again = static_cast<double>(f.again) / static_cast<double>(f.sectors);
+    const double again = f.again_share();
     if (again < 0.75) return;
     if (f.pattern == Pattern::kBroadcast) {
       const std::uint64_t bytes = (f.sectors - f.again) * shape_.sector;
       if (bytes > kUniformBytes) return;
       return add("uniform", s, false,
-                 fmt::format("a warp reads one address, and {:.0f} % of it again: {} bytes fit a "
+                 fmt::format("a warp reads one address, and {:.1f} % of it again: {} bytes fit a "
                              "uniform buffer",
                              again * 100, bytes));
     }
     add("tile", s, false,
-        fmt::format("{:.0f} % of the sectors are read again: tile through shared memory, where "
+        fmt::format("{:.1f} % of the sectors are read again: tile through shared memory, where "
                     "the cache does not hold them",
                     again * 100));
   }

@@ -319,6 +319,9 @@ double SiteFigures::efficiency(const MemoryShape& shape) const {
 double SiteFigures::packing() const {
   return sectors == 0 ? 1 : static_cast<double>(ideal_sectors) / static_cast<double>(sectors);
 }
+double SiteFigures::again_share() const {
+  return sectors == 0 ? 0 : static_cast<double>(again) / static_cast<double>(sectors);
+}
 double Figures::intensity() const {
   return moved == 0 ? 0 : static_cast<double>(flops) / static_cast<double>(moved);
 }
@@ -368,10 +371,6 @@ Figures analyse(const std::vector<Site>& sites, const Trace& trace, const Extent
       f.most_active = std::max(f.most_active, active);
       for (const Lane& lane : request.lanes) {
         f.out_of_bounds += lane.outside;
-        if (lane.outside) {
-          f.asked += sites[s].matrix_lines != 0 ? std::min(sites[s].matrix_line_bytes, kMatrixPiece)
-                                                : sites[s].bytes;
-        }
         for (const Piece& p : lane.pieces) f.asked += p.bytes;
       }
       const auto pieces = distinct_bytes(request);

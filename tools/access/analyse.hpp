@@ -62,12 +62,12 @@ struct SiteFigures {
   std::uint32_t instructions = 1;  // of the same line, name and kind, together here
   std::uint64_t accesses = 0;  // of invocations
   std::uint64_t requests = 0;  // of warps
-  std::uint64_t asked = 0;  // bytes, of all invocations
+  std::uint64_t asked = 0;  // bytes in bounds, of all invocations
   std::uint64_t sectors = 0;  // moved; 0 for workgroup memory
   std::uint64_t ideal_sectors = 0;  // that would hold the requests' distinct bytes
   std::uint64_t lines = 0;
   std::uint64_t again = 0;  // of the sectors: moved by the site before
-  std::uint64_t out_of_bounds = 0;  // accesses; they count as asked, and move nothing
+  std::uint64_t out_of_bounds = 0;  // accesses; they ask for no byte, and move none
   Pattern pattern = Pattern::kNone;  // of most requests
   std::int64_t stride =
       0;  // bytes between neighbours, where it is kStrided; of a kMatrix between lines
@@ -82,6 +82,8 @@ struct SiteFigures {
   double efficiency(const MemoryShape& shape) const;
   // Of the sectors moved, how many the bytes need: 1 at best.
   double packing() const;
+  // Of the sectors moved, how many the site had moved before.
+  double again_share() const;
 };
 
 // What a resource outside the workgroup, no uniform block, asks of the caches behind the first

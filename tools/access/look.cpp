@@ -25,9 +25,9 @@ std::string joined(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::optional<std::uint32_t> bits_of(const std::string& text, bool is_float) {
+std::optional<std::uint32_t> bits_of(const std::string& text, table::SpecType type) {
   const char* end = text.data() + text.size();
-  if (is_float) {
+  if (type == table::SpecType::kFloat) {
     char* stop = nullptr;
     const float value = std::strtof(text.c_str(), &stop);
     if (text.empty() || *stop != '\0') return std::nullopt;
@@ -40,7 +40,19 @@ std::optional<std::uint32_t> bits_of(const std::string& text, bool is_float) {
   if (error != std::errc{} || stop != end || value < INT32_MIN || value > UINT32_MAX) {
     return std::nullopt;
   }
+  if (type == table::SpecType::kBool && value != 0 && value != 1) return std::nullopt;
   return static_cast<std::uint32_t>(value);
+}
+
+std::string_view expected(table::SpecType type) {
+  switch (type) {
+    case table::SpecType::kFloat:
+      return "a number";
+    case table::SpecType::kBool:
+      return "true or false";
+    default:
+      return "a whole number of 32 bits, without a point or an exponent";
+  }
 }
 
 class Look {
@@ -116,7 +128,9 @@ class Look {
     }
     if (!report_.figures.executed()) report_.warning = why_nothing();
     report_.advice = advise(report_.figures, local_);
-    report_.time = time_of(levels_of(report_.figures, run.extents, rates_), rates_);
+    if (rates_.memory > 0) {
+      report_.time = time_of(levels_of(report_.figures, run.extents, rates_), rates_);
+    }
     report_.dispatch = dispatch_of(run);
     return std::move(report_);
   }
@@ -138,9 +152,10 @@ class Look {
     p.moved = static_cast<double>(f.moved) * f.scale();
     p.touched = static_cast<double>(f.distinct) * f.scale();
     p.flops = static_cast<double>(f.flops) * f.scale();
-    p.line_us = report_.time.line_us;
-    p.cache_us = report_.time.cache_us;
-    p.memory_us = report_.time.memory_us;
+    const PredictedTime time = report_.time.value_or(PredictedTime{});
+    p.line_us = time.line_us;
+    p.cache_us = time.cache_us;
+    p.memory_us = time.memory_us;
     return p;
   }
 
@@ -166,8 +181,11 @@ class Look {
       for (const gen::SpecConstant& spec : subject_.reflection.specs) {
         if (spec.name != name) continue;
         known = true;
-        const auto bits = bits_of(value, spec.type == table::SpecType::kFloat);
-        if (!bits) return refuse(fmt::format("--set {}={}: no number of its type", name, value));
+        const auto bits = bits_of(value, spec.type);
+        if (!bits) {
+          return refuse(
+              fmt::format("--set {}: expected {}, got '{}'", name, expected(spec.type), value));
+        }
         std::erase_if(specs_, [&](const auto& s) { return s.first == spec.id; });
         specs_.emplace_back(spec.id, *bits);
       }
@@ -226,24 +244,31 @@ class Look {
                        subject_.name, nearest_name(name, names));
   }
 
-  Status set_push(const PushMember& member, std::string value) {
+  Status set_push(const PushMember& member, const std::string& value) {
     if (member.lanes == 0) {
       return refuse(fmt::format(
           "--set {}: only numbers of 32 bits, and vectors of them, can be set", member.name));
     }
+    const table::SpecType type = member.is_float ? table::SpecType::kFloat : table::SpecType::kInt;
+    const auto count = static_cast<std::uint32_t>(std::count(value.begin(), value.end(), ',') + 1);
+    if (count != member.lanes) {
+      return refuse(fmt::format("--set {}: expected {} number{}, got {} in '{}'", member.name,
+                                member.lanes, member.lanes == 1 ? "" : "s with commas between",
+                                count, value));
+    }
+    std::string rest = value;
     for (std::uint32_t lane = 0; lane < member.lanes; ++lane) {
-      const std::size_t comma = std::min(value.find(','), value.size());
-      const auto bits = bits_of(value.substr(0, comma), member.is_float);
+      const std::size_t comma = std::min(rest.find(','), rest.size());
+      const std::string number = rest.substr(0, comma);
+      const auto bits = bits_of(number, type);
       if (!bits) {
-        return refuse(fmt::format("--set {}: expected {} number{}", member.name, member.lanes,
-                                  member.lanes == 1 ? "" : "s with commas between"));
+        return refuse(
+            fmt::format("--set {}: expected {}, got '{}'", member.name, expected(type), number));
       }
       push_.at(member.offset / 4 + lane) = *bits;
-      value.erase(0, std::min(comma + 1, value.size()));
+      rest.erase(0, std::min(comma + 1, rest.size()));
     }
-    return value.empty()
-               ? Status(Ok{})
-               : refuse(fmt::format("--set {}: more than {} numbers", member.name, member.lanes));
+    return Ok{};
   }
 
   // The local size that runs: constants may decide it.

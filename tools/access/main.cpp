@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // spirkiln-access: how a kernel asks for memory, line by line.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <bit>
@@ -97,6 +98,9 @@ int run(const Arguments& a) {
   if (!a.html.empty()) {
     if (auto s = tool::write_file(a.html, report_html(*report)); !s) return fail(s.error().message);
   }
+  if (!a.html.empty() && !a.json && ::isatty(STDERR_FILENO) == 1) {
+    fmt::print(stderr, "spirkiln-access: wrote {}\n", a.html);
+  }
   if (a.json || a.html.empty()) tool::print(a.json ? report_json(*report) : report_text(*report));
   return 0;
 }
@@ -143,7 +147,8 @@ void add_options(CLI::App& app, Arguments& a) {
       ->needs(cases)
       ->check(tool::not_empty())
       ->type_name("FILE");
-  auto* profile = app.add_option("--device", a.profile, "A device profile: warps, sectors, banks")
+  auto* profile = app.add_option("--device", a.profile,
+                                 "A device profile: warps, sectors, banks, and for times its rates")
                       ->type_name("FILE.toml");
   const auto size = CLI::Range(1u, 4096u);
   const CLI::Validator power_of_two(

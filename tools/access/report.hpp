@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ struct Report {
   std::string statistics_missing;  // why there are none
   std::vector<std::string> notes;  // sizes and constants that were assumed
   std::string warning;  // why the figures say nothing of the kernel; empty: they do
-  PredictedTime time;  // of the whole dispatch; 0 without the device's rates
+  std::optional<PredictedTime> time;  // of the whole dispatch; none without the device's rates
   Prediction dispatch;  // the same, to be run again; without a label
 };
 

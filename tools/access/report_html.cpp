@@ -124,23 +124,51 @@ std::string sector_bars(const std::vector<Request>& requests, const SiteFigures&
                    count, most, ideal);
 }
 
+// Of the table: bytes, but for workgroup memory, whose cost are steps of its banks.
+std::string row_html(const SiteFigures& s, const MemoryShape& shape) {
+  std::string cells;
+  if (s.requests == 0) {
+    cells = "<td>not executed</td><td></td><td></td><td></td><td></td><td></td>";
+  } else if (s.site.space == Space::kShared) {
+    cells =
+        fmt::format("<td>{}</td><td>{}</td><td></td><td></td><td></td><td>{:.2f} bank steps</td>",
+                    pattern_text(s), s.asked, s.mean_conflict);
+  } else {
+    cells = fmt::format("<td>{}</td><td>{}</td><td>{}</td><td>{}</td>", pattern_text(s), s.asked,
+                        s.moved(shape), s.ideal_sectors * shape.sector);
+    cells += s.sectors == 0 ? "<td></td><td></td>"
+                            : fmt::format("<td>{:.1f} %</td><td>{:.1f} %</td>",
+                                          s.again_share() * 100, s.efficiency(shape) * 100);
+  }
+  return fmt::format("<tr><td>{}</td><td>{}</td>{}</tr>", s.site.line, escaped(s.site.name), cells);
+}
+
 std::string site_html(const Report& r, std::size_t s) {
   const SiteFigures& f = r.figures.sites[s];
   const MemoryShape& shape = r.figures.shape;
   const char* access = f.site.access == Access::kLoad    ? "load"
                        : f.site.access == Access::kStore ? "store"
                                                          : "atomic";
-  std::string html = fmt::format(
-      "<h2>{}:{} &middot; {} of {}</h2><p><code>{}</code></p><p>{}; {} accesses in {} requests; ",
-      escaped(f.site.file), f.site.line, access, escaped(f.site.name), escaped(r.texts[s]),
-      pattern_text(f), f.accesses, f.requests);
-  if (f.site.space == Space::kShared) {
-    html += fmt::format("banks: {:.2f} steps in the mean, {} at worst</p>", f.mean_conflict,
-                        f.worst_conflict);
+  std::string html =
+      fmt::format("<h2>{}:{} &middot; {} of {}</h2><p><code>{}</code></p><p>", escaped(f.site.file),
+                  f.site.line, access, escaped(f.site.name), escaped(r.texts[s]));
+  if (f.requests == 0) {
+    html += "not executed";
   } else {
-    html += fmt::format("{} bytes asked, {} moved, efficiency {:.1f} %, out of bounds {}</p>",
-                        f.asked, f.moved(shape), f.efficiency(shape) * 100, f.out_of_bounds);
+    html += fmt::format("{}; {} accesses in {} requests; {} bytes asked", pattern_text(f),
+                        f.accesses, f.requests, f.asked);
   }
+  if (f.requests > 0 && f.site.space == Space::kShared) {
+    html += fmt::format("; banks: {:.2f} steps in the mean, {} at worst", f.mean_conflict,
+                        f.worst_conflict);
+  } else if (f.sectors > 0) {
+    html +=
+        fmt::format(", {} moved ({} at best), efficiency {:.1f} %, {:.1f} % of the sectors again",
+                    f.moved(shape), f.ideal_sectors * shape.sector, f.efficiency(shape) * 100,
+                    f.again_share() * 100);
+  }
+  if (f.out_of_bounds > 0) html += fmt::format(", <b>{} out of bounds</b>", f.out_of_bounds);
+  html += "</p>";
   for (const Advice& a : r.advice) {
     if (a.site != s) continue;
     html += fmt::format("<p class=\"told{}\"><b>{}</b> {}</p>", a.fault ? "" : " hint", a.rule,
@@ -160,17 +188,17 @@ std::string report_html(const Report& r) {
       "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width\"><title>{0}</title><style>{1}</style><h1>{0}</h1>"
       "<p class=\"quiet\">{2}x{3}x{4} groups of {5}x{6}x{7} on {8}; warps of {9}, sectors of {10} "
-      "bytes, {11} banks ({12})</p>",
+      "bytes, lines of {11}, {12} banks ({13})</p>",
       escaped(r.kernel), kStyle, r.groups[0], r.groups[1], r.groups[2], r.local[0], r.local[1],
-      r.local[2], escaped(r.device), f.shape.warp, f.shape.sector, f.shape.banks,
+      r.local[2], escaped(r.device), f.shape.warp, f.shape.sector, f.shape.line, f.shape.banks,
       escaped(r.shape_source));
   html += fmt::format("<p>{} bytes asked, {} moved, {} at best; {} flops, {:.3f} a byte moved</p>",
                       f.asked, f.moved, f.ideal, f.flops, f.intensity());
-  if (r.time.us() > 0) {
+  if (r.time) {
     html += fmt::format(
         "<p>predicted {:.1f} &micro;s for all groups: lines and banks {:.1f}, last cache {:.1f}, "
         "memory {:.1f}</p>",
-        r.time.us(), r.time.line_us, r.time.cache_us, r.time.memory_us);
+        r.time->us(), r.time->line_us, r.time->cache_us, r.time->memory_us);
   }
   if (!r.warning.empty()) {
     html += fmt::format("<p class=\"told\"><b>nothing seen</b> {}</p>", escaped(r.warning));
@@ -190,15 +218,8 @@ std::string report_html(const Report& r) {
   }
   html +=
       "<div class=\"wide\"><table><tr><th>line</th><th>access</th><th>pattern</th>"
-      "<th>asked</th><th>moved</th><th>efficiency</th></tr>";
-  for (const SiteFigures& s : f.sites) {
-    html += fmt::format(
-        "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", s.site.line,
-        escaped(s.site.name), pattern_text(s), s.asked,
-        s.site.space == Space::kShared ? "" : fmt::to_string(s.moved(f.shape)),
-        s.site.space == Space::kShared ? fmt::format("{:.2f} bank steps", s.mean_conflict)
-                                       : fmt::format("{:.1f} %", s.efficiency(f.shape) * 100));
-  }
+      "<th>asked</th><th>moved</th><th>at best</th><th>again</th><th>efficiency</th></tr>";
+  for (const SiteFigures& s : f.sites) html += row_html(s, f.shape);
   html += "</table></div>";
   for (std::size_t s = 0; s < f.sites.size(); ++s) html += site_html(r, s);
   for (const Untraced& u : r.untraced) {

@@ -53,13 +53,13 @@ std::string site_text(const SiteFigures& f, const MemoryShape& shape) {
   if (f.site.space == Space::kShared) {
     text += fmt::format(", banks: {:.2f} steps in the mean, {} at worst", f.mean_conflict,
                         f.worst_conflict);
-  } else {
+  } else if (f.sectors > 0) {
     text += fmt::format(
         ",\n    {} sectors ({:.2f} a request, {:.2f} at best), {} lines, efficiency {:.1f} %, "
-        "{:.0f} % of "
+        "{:.1f} % of "
         "the sectors again",
         f.sectors, ratio(f.sectors, f.requests), ratio(f.ideal_sectors, f.requests), f.lines,
-        f.efficiency(shape) * 100, ratio(f.again, f.sectors) * 100);
+        f.efficiency(shape) * 100, f.again_share() * 100);
   }
   if (f.out_of_bounds > 0) text += fmt::format(", {} OUT OF BOUNDS", f.out_of_bounds);
   return text + "\n";
@@ -68,6 +68,7 @@ std::string site_text(const SiteFigures& f, const MemoryShape& shape) {
 }  // namespace
 
 std::string pattern_text(const SiteFigures& f) {
+  if (f.accesses > 0 && f.out_of_bounds == f.accesses) return "none in bounds";
   std::string text(pattern_name(f.pattern));
   if (f.pattern == Pattern::kMatrix) {
     text += fmt::format(" of {} lines of {} bytes, {} apart", f.site.matrix_lines,
@@ -122,11 +123,11 @@ std::string report_text(const Report& r) {
       f.asked, f.moved, f.ideal,
       f.moved == 0 ? "" : fmt::format(", efficiency {:.1f} %", ratio(f.asked, f.moved) * 100),
       f.distinct, f.flops, f.intensity());
-  if (r.time.us() > 0) {
+  if (r.time) {
     text += fmt::format(
         "predicted: {:.1f} us, all groups; lines and banks {:.1f}, last cache {:.1f}, memory "
         "{:.1f}\n",
-        r.time.us(), r.time.line_us, r.time.cache_us, r.time.memory_us);
+        r.time->us(), r.time->line_us, r.time->cache_us, r.time->memory_us);
   }
   for (const Advice& a : r.advice) {
     if (a.site == f.sites.size()) text += fmt::format("  ! [{}] {}\n", a.rule, a.text);
@@ -160,20 +161,22 @@ std::string report_json(const Report& r) {
                        a.rule, a.site < f.sites.size() ? static_cast<int>(a.site) : -1, a.fault,
                        json_string(a.text));
   };
+  const std::string predicted =
+      r.time ? fmt::format("{{\"lines\": {:.3f}, \"cache\": {:.3f}, \"memory\": {:.3f}}}",
+                           r.time->line_us, r.time->cache_us, r.time->memory_us)
+             : "null";
   return fmt::format(
       "{{\"kernel\": {}, \"device\": {}, \"groups\": [{}, {}, {}], \"local\": [{}, {}, {}], "
       "\"warp\": {}, \"sector\": {}, \"line\": {}, \"banks\": {},\n \"records\": {}, \"lost\": {}, "
       "\"traced_groups\": {}, \"all_groups\": {}, \"bytes_asked\": {}, \"bytes_moved\": {}, "
       "\"bytes_ideal\": {}, \"bytes_touched\": {}, \"flops\": {}, \"intensity\": {:.6f}, "
-      "\"predicted_us\": "
-      "{{\"lines\": {:.3f}, \"cache\": {:.3f}, \"memory\": {:.3f}}},\n "
-      "\"warning\": {}, \"notes\": {},\n \"sites\": {},\n \"advice\": {},\n \"untraced\": {},\n "
+      "\"predicted_us\": {},\n \"warning\": {}, \"notes\": {},\n \"sites\": {},\n \"advice\": "
+      "{},\n \"untraced\": {},\n "
       "\"statistics\": {}}}\n",
       json_string(r.kernel), json_string(r.device), r.groups[0], r.groups[1], r.groups[2],
       r.local[0], r.local[1], r.local[2], f.shape.warp, f.shape.sector, f.shape.line, f.shape.banks,
       f.records, f.lost, f.traced_groups, f.groups, f.asked, f.moved, f.ideal, f.distinct, f.flops,
-      f.intensity(), r.time.line_us, r.time.cache_us, r.time.memory_us,
-      r.warning.empty() ? "null" : json_string(r.warning),
+      f.intensity(), predicted, r.warning.empty() ? "null" : json_string(r.warning),
       json_list(r.notes, [](const std::string& n) { return json_string(n); }),
       json_list(f.sites, site), json_list(r.advice, advice),
       json_list(r.untraced,

@@ -418,7 +418,8 @@ int run_command_line(const std::vector<std::string>& words) {
                      "Check that graphs may run on devices (starts the program spirkiln-check)");
   app.add_subcommand("access",
                      "See how a kernel asks for memory (starts the program spirkiln-access)");
-  app.add_subcommand("lint", "Fail on kernels of graphs that waste memory (starts spirkiln-lint)");
+  app.add_subcommand("lint",
+                     "Fail on kernels that waste memory (starts the program spirkiln-lint)");
   if (const auto mistake = unknown_command(app, words)) {
     fmt::print(stderr, "spirkiln: error: {}\nTry 'spirkiln --help'.\n", *mistake);
     return 2;

@@ -196,7 +196,8 @@ TEST_CASE("What is outside a buffer is counted and moves nothing") {
                             }));
   CHECK(f.out_of_bounds == 16);
   CHECK(f.sectors == 2);
-  CHECK(f.asked == 128);
+  CHECK(f.asked == 64);
+  CHECK(f.efficiency(kShape) == Approx(1));
 }
 
 TEST_CASE("Banks") {
@@ -286,6 +287,22 @@ TEST_CASE("Each pattern has its remedy, and a good one has none") {
   CHECK(rule(buffer, warp_of([](std::uint32_t i) { return (1 << 20) + i * 4; })) == "in-bounds");
   CHECK(rule(buffer_site(4, Space::kShared), warp_of([](std::uint32_t i) { return i * 128; })) ==
         "pad-row");
+  // One of eight is in bounds: the four that are left are nobody's neighbours.
+  const auto holes = [](std::uint32_t i) { return i % 8 == 0 ? i * i * 52 : (1u << 20) + i * 4; };
+  CHECK(rule(buffer, warp_of(holes)) == "in-bounds");
+  // Two of three neighbours are in bounds, and in no order either.
+  const auto gaps = [](std::uint32_t i) { return i % 3 == 2 ? 1u << 20 : i * i * 52 % 65536; };
+  CHECK(figures_of(buffer, warp_of(gaps)).pattern == Pattern::kRandom);
+  CHECK(figures_of(buffer, warp_of(gaps)).packing() < kLeastPacking);
+  CHECK(rule(buffer, warp_of(gaps)) == "in-bounds");
+  // Columns stay columns.
+  const auto column =
+      advice_of(buffer, warp_of([](std::uint32_t i) { return i < 30 ? i * 4096 : 1u << 20; }));
+  REQUIRE(column.size() == 2);
+  CHECK(column[0].rule == "in-bounds");
+  CHECK(column[1].rule == "swap-index");
+  // 120 bytes are 4 sectors of 30; with as many digits as the report's own figures.
+  CHECK(column[1].text.find("13.3 % of the bytes moved are needed") == 0);
   const auto local = advice_of(buffer, warp_of([](std::uint32_t i) { return i * 4; }), {33, 1, 1});
   REQUIRE(local.size() == 1);
   CHECK(local[0].rule == "local-size");

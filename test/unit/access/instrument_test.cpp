@@ -457,6 +457,53 @@ void main() { if (n > 0u) v[gl_GlobalInvocationID.x] = turn[0][1]; }
   CHECK(look(idle, {}).warning.find("has no access that is traced") != std::string::npos);
 }
 
+TEST_CASE("Times are predicted from rates, and without them there are none") {
+  DispatchRequest request;
+  request.values = {{"count", "256"}, {"stride", "1"}};
+  const Subject copy = example("copy");
+  const Report r = look(copy, request);
+  CHECK(report_json(r).find("\"predicted_us\": null") != std::string::npos);
+  CHECK(report_text(r).find("predicted") == std::string::npos);
+  CHECK(report_html(r).find("predicted") == std::string::npos);
+  bool hung = false;
+  // 10^9 bytes a second: 256 floats read and written are 2048 bytes of lines and of the cache.
+  const auto timed = look_at(copy, request, MemoryShape{}, {1, 1, 1, 1e6}, device(), &hung);
+  REQUIRE(timed.ok());
+  CHECK(report_json(*timed).find(
+            "\"predicted_us\": {\"lines\": 2.048, \"cache\": 2.048, \"memory\": 0.000}") !=
+        std::string::npos);
+  CHECK(report_text(*timed).find("predicted: 2.0 us") != std::string::npos);
+}
+
+TEST_CASE("The page's table has what the text has") {
+  DispatchRequest request;
+  request.groups = {2, 8, 1};
+  request.values = {{"width", "64"}, {"height", "64"}};
+  request.buffers = {{0, 64 * 64 * 4}, {1, 64 * 64 * 4}};
+  const std::string page = report_html(look(example("transpose_naive"), request));
+  CHECK(
+      page.find("<th>asked</th><th>moved</th><th>at best</th><th>again</th><th>efficiency</th>") !=
+      std::string::npos);
+  // 4096 floats: a sector each on one side, of which the other seven floats ask again.
+  CHECK(page.find("<td>16384</td><td>131072</td><td>16384</td><td>87.5 %</td><td>12.5 %</td>") !=
+        std::string::npos);
+  CHECK(page.find("<td>16384</td><td>16384</td><td>16384</td><td>0.0 %</td><td>100.0 %</td>") !=
+        std::string::npos);
+  // Half of the buffer: what lies behind it is no part of the figures.
+  request.buffers = {{0, 64 * 64 * 2}, {1, 64 * 64 * 2}};
+  const Report half = look(example("transpose_naive"), request);
+  const auto& store = site(half, "out_data", Access::kStore);
+  CHECK(store.out_of_bounds == 2048);
+  CHECK(store.asked == 8192);
+  CHECK(store.efficiency(MemoryShape{}) == Approx(1));
+  CHECK(report_html(half).find("<b>2048 out of bounds</b>") != std::string::npos);
+  // Nothing inside: there is no efficiency to tell.
+  request.buffers = {{0, 64 * 64 * 4}, {1, 1}};
+  const Report none = look(example("transpose_naive"), request);
+  CHECK(report_text(none).find("store buffer 'out_data': none in bounds, 4096 accesses in 128 "
+                               "requests, 0 bytes asked, 4096 OUT OF BOUNDS") != std::string::npos);
+}
+
 TEST_CASE("Wrong names and sizes are told with the nearest") {
   const auto error_of = [](const std::string& kernel, const std::string& variant) {
     SubjectRequest request;
@@ -480,6 +527,30 @@ TEST_CASE("Wrong names and sizes are told with the nearest") {
   CHECK(told(request).find("nearest is 'count'") != std::string::npos);
   request.values = {{"count", "99999999999"}};
   CHECK(told(request).find("--set count") != std::string::npos);
+  request.values = {{"count", "1e3"}};
+  CHECK(told(request).find("--set count: expected a whole number of 32 bits, without a point or an "
+                           "exponent, got '1e3'") != std::string::npos);
+  request.values = {{"count", "1,2"}};
+  CHECK(told(request).find("--set count: expected 1 number, got 2 in '1,2'") != std::string::npos);
+  request.values = {{"count", ""}};
+  CHECK(told(request).find("got ''") != std::string::npos);
+  const Subject typed = text(R"(#version 450
+layout(local_size_x = 32) in;
+layout(constant_id = 0) const float scale = 1;
+layout(constant_id = 1) const bool twice = false;
+layout(binding = 0) buffer b { float v[]; };
+void main() { v[gl_GlobalInvocationID.x] = twice ? 2 * scale : scale; }
+)");
+  const auto told_of = [&](const char* name, const char* value) {
+    DispatchRequest one;
+    one.values = {{name, value}};
+    const auto report = look_at(typed, one, MemoryShape{}, {}, device(), &hung);
+    return report ? std::string("fine") : report.error().message;
+  };
+  CHECK(told_of("scale", "1e3") == "fine");
+  CHECK(told_of("scale", "much") == "--set scale: expected a number, got 'much'");
+  CHECK(told_of("twice", "true") == "fine");
+  CHECK(told_of("twice", "2") == "--set twice: expected true or false, got '2'");
   request.values = {};
   request.buffers = {{7, 16}};
   CHECK(told(request).find("no such binding") != std::string::npos);
