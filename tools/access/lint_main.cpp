@@ -113,21 +113,23 @@ class Lint {
     std::size_t left = 0;
     for (const auto& [key, f] : findings_) {
       const auto& [kernel, rule, line] = key;
+      const std::string dispatches =
+          fmt::format("{} dispatch{}", f.dispatches, f.dispatches == 1 ? "" : "es");
       // One site of a kernel that is good on the whole costs little.
       const Sum& whole = kernels_.at(f.variant);
       if ((f.of_sectors && whole.packing() >= kLeastPacking) ||
           (f.of_banks && whole.conflict() <= kMostConflict)) {
         text += fmt::format(
-            "\n{}: small [{}] {} dispatches, {:.0f} bytes beyond the best, in a "
+            "\n{}: small [{}] {}, {:.0f} bytes beyond the best, in a "
             "kernel that is good on the whole\n",
-            f.place, rule, f.dispatches, f.extra);
+            f.place, rule, dispatches, f.extra);
         continue;
       }
       const Waiver* waiver = find_waiver(waivers_, kernel, rule, line);
       left += waiver == nullptr;
-      text += fmt::format(
-          "\n{}: {} [{}] {} ({} dispatches, {:.0f} bytes beyond the best)\n    {}\n", f.place,
-          waiver == nullptr ? "fault" : "waived", rule, f.text, f.dispatches, f.extra, line);
+      text += fmt::format("\n{}: {} [{}] {} ({}, {:.0f} bytes beyond the best)\n    {}\n", f.place,
+                          waiver == nullptr ? "fault" : "waived", rule, f.text, dispatches, f.extra,
+                          line);
       if (waiver != nullptr) text += "    because " + waiver->reason + "\n";
     }
     for (const std::string& why : not_seen_) text += "\nnot seen: " + why + "\n";
