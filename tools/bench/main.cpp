@@ -65,6 +65,9 @@ struct CapsArguments {
 };
 
 int run_caps(const CapsArguments& arguments) {
+  if (!arguments.profile.empty()) {
+    if (auto s = tool::may_write(arguments.profile, {}); !s) return fail(s.error().message);
+  }
   const auto instance = Instance::create(validation_in_environment(), say);
   if (!instance) return fail(instance.error().message);
   auto devices = find_devices(**instance);

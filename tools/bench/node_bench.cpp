@@ -133,6 +133,11 @@ Result<std::size_t> find_node(const std::string& text, std::span<const NodeInfo>
 int run_layers(const Arguments& arguments) {
   PictureShape shape;
   if (!parse_shape(arguments.shape, &shape)) return wrong_shape(arguments.shape);
+  if (!arguments.out.empty()) {
+    if (auto s = tool::may_write(arguments.out, {arguments.pack, arguments.raw}); !s) {
+      return fail(s.error().message);
+    }
+  }
   auto graph = open_graph(arguments, arguments.backend);
   if (!graph) return fail(graph.error().message);
   const auto nodes = graph->nodes();

@@ -11,6 +11,7 @@
 #include <cctype>
 #include <cerrno>
 #include <compare>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <random>
@@ -254,6 +255,13 @@ Status refuse_inputs(const std::vector<fs::path>& outputs, const std::vector<fs:
                              shown(output), also)};
   }
   return Ok{};
+}
+
+Status may_write(const fs::path& output, std::vector<fs::path> inputs) {
+  if (Status status = check_output(output, false); !status.ok()) return status;
+  const char* table = std::getenv("SPIRKILN_TABLE");
+  if (table != nullptr && *table != '\0') inputs.emplace_back(table);
+  return refuse_inputs({output}, inputs);
 }
 
 Status write_outputs(const std::vector<Output>& outputs) {

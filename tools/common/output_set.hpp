@@ -34,6 +34,10 @@ void protect_input(const std::filesystem::path& path);
 Status refuse_inputs(const std::vector<std::filesystem::path>& outputs,
                      const std::vector<std::filesystem::path>& inputs);
 
+// Both for the one output of a program that runs kernels, before it runs any. What $SPIRKILN_TABLE
+// names is read as well.
+Status may_write(const std::filesystem::path& output, std::vector<std::filesystem::path> inputs);
+
 // All of them or, after an error, none. Every byte is on its way to the disk, under temporary
 // names, before the first old file goes; files that already hold their bytes are not touched. Only
 // the end of the process between two renames can leave some old and some new, in the order given.

@@ -339,12 +339,13 @@ int run(int argc, char** argv) {
       return 2;
     }
     // Before a device is opened and a picture read.
-    if (auto status = tool::check_output(a.annotate, false); !status) return fail(status.error());
     const std::string& input = a.inputs.front().file;
-    if (auto status = tool::refuse_inputs({a.annotate}, {input == "-" ? "/dev/stdin" : input});
-        !status) {
-      return fail(status.error());
+    std::vector<std::filesystem::path> read{input == "-" ? "/dev/stdin" : input};
+    const std::filesystem::path models = a.models.empty() ? default_packs_folder() : a.models;
+    for (const char* name : {"det.spkm", "cls.spkm", "rec.spkm", "ppocr_keys_v1.txt"}) {
+      read.push_back(models / name);
     }
+    if (auto status = tool::may_write(a.annotate, read); !status) return fail(status.error());
   }
   return read_all(a);
 }

@@ -186,6 +186,12 @@ TEST_CASE("outputs: no input is written over, whatever it is called", "[outputs]
     CHECK_THAT(status.error().message, ContainsSubstring(output.string()));
   }
   CHECK(tool::refuse_inputs({w / "a/other", w / "new"}, {input, w / "none"}).ok());
+  CHECK(tool::may_write(w / "link", {}).ok());
+  CHECK(tool::may_write(w / "new", {input, {}}).ok());
+  CHECK_FALSE(tool::may_write(w / "link", {{}, input}).ok());
+  const Status nowhere = tool::may_write(w / "no/folder", {});
+  REQUIRE_FALSE(nowhere.ok());
+  CHECK_THAT(nowhere.error().message, ContainsSubstring("make its folder"));
   const fs::path null = make_device(w, "null", 3);
   CHECK(tool::refuse_inputs({null}, {null}).ok());
 }
