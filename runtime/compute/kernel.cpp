@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "compute/local_size.hpp"
+#include "graph/shared_memory.hpp"
 #include "loader/environment.hpp"
 #include "loader/guard.hpp"
 #include "loader/user_rules.hpp"
@@ -107,20 +108,6 @@ BindingInfo info_of(const ModuleBinding& b) {
   return info;
 }
 
-Status check_shared(std::span<const std::uint32_t> words, const std::vector<SpecValue>& specs,
-                    const DeviceCaps& caps, const std::string& kernel) {
-  std::vector<ModuleValue> values;
-  for (const SpecValue& s : specs) values.push_back({s.id, s.bits});
-  const auto module = read_module(words, values);
-  if (!module || !module->shared_bytes || *module->shared_bytes <= caps.max_shared_bytes) {
-    return Ok{};
-  }
-  return Error{ErrorCode::kUnsupported, kernel + ": with these constants it needs " +
-                                            std::to_string(*module->shared_bytes) +
-                                            " bytes of shared memory, " + caps.name + " has " +
-                                            std::to_string(caps.max_shared_bytes)};
-}
-
 // The kernel of a module that the device may run.
 Result<std::shared_ptr<const Kernel::State>> make_kernel(DeviceState device,
                                                          const ModuleInfo& module,
@@ -134,7 +121,7 @@ Result<std::shared_ptr<const Kernel::State>> make_kernel(DeviceState device,
   if (!local) return std::move(local).error();
   std::sort(specs->begin(), specs->end(),
             [](const SpecValue& a, const SpecValue& b) { return a.id < b.id; });
-  if (auto s = check_shared(words, *specs, caps, name); !s) return std::move(s).error();
+  if (auto s = check_shared_memory(words, *specs, caps, name); !s) return std::move(s).error();
 
   auto state = std::make_shared<Kernel::State>();
   state->name = std::move(name);

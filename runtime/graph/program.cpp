@@ -8,6 +8,7 @@
 
 #include "graph/arena.hpp"
 #include "graph/schedule.hpp"
+#include "graph/shared_memory.hpp"
 
 namespace spirkiln {
 
@@ -210,6 +211,23 @@ Status ProgramBuilder::check_limits(const Step& step, const std::string& at) con
   return Ok{};
 }
 
+// Once for each module and set of constants: the module's words are read for it.
+Status ProgramBuilder::check_shared(const PipelineRequest& pipeline, const std::string& at) {
+  // At their defaults it fits, or the variant would not have been selected.
+  if (pipeline.specs.empty() || table_.blobs()[pipeline.blob].shared_bytes == 0) return Ok{};
+  std::vector<std::uint32_t> key{pipeline.blob};
+  for (const SpecValue& s : pipeline.specs) {
+    key.push_back(s.id);
+    key.push_back(s.bits);
+  }
+  if (shared_fits_.contains(key)) return Ok{};
+  const auto words = table_.words(pipeline.blob);
+  if (!words) return words.error();
+  if (auto s = check_shared_memory(*words, pipeline.specs, caps_, at); !s) return s;
+  shared_fits_.insert(std::move(key));
+  return Ok{};
+}
+
 // A tensor is what the first kernel that uses it declares; all others have to agree.
 Status ProgramBuilder::use_as(table::BindingKind kind, std::uint32_t buffer,
                               const std::string& at) {
@@ -271,6 +289,7 @@ Status ProgramBuilder::add_step(const Dispatch& dispatch, const std::vector<std:
   }
   if (auto s = set_specs(dispatch, blob, at, &step); !s) return s;
   if (auto s = check_limits(step, at); !s) return s;
+  if (auto s = check_shared(step.pipeline, at); !s) return s;
   program_.steps.push_back(std::move(step));
   return Ok{};
 }

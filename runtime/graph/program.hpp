@@ -119,6 +119,7 @@ class ProgramBuilder {
   Status set_specs(const Dispatch& dispatch, const table::BlobEntry& blob, const std::string& at,
                    Step* step);
   Status check_limits(const Step& step, const std::string& at) const;
+  Status check_shared(const PipelineRequest& pipeline, const std::string& at);
   Status use_as(table::BindingKind kind, std::uint32_t buffer, const std::string& at);
   struct Life;
   Result<std::vector<Life>> lives(const std::vector<std::uint32_t>& time) const;
@@ -133,6 +134,7 @@ class ProgramBuilder {
   std::optional<table::Int8> int8_;
   std::optional<Selection> chosen_;
   std::set<std::uint32_t> bound_as_buffer_;
+  std::set<std::vector<std::uint32_t>> shared_fits_;  // blob, then ids and values of constants
   std::map<std::string, Selection, std::less<>> selected_;
   Program program_;
 };

@@ -311,6 +311,40 @@ TEST_CASE("pictures and results") {
   CHECK_FALSE(lower_output({1, 40000, 40000, 6625}, gpu()).ok());
 }
 
+TEST_CASE("workgroups that share what they load are as large as fits the device", "[lowering]") {
+  const float one[4] = {1, 1, 1, 1};
+  DeviceTraits t = gpu();
+  t.max_group_size[0] = 128;  // of the tuning's number
+  const auto stem = [&](std::uint32_t shared_bytes) {
+    t.shared_bytes = shared_bytes;
+    return lower_stem({conv_node(Op::kConv, 3, 2, 1, 3, 16), {{1, 64, 64, 3}}, {1, 32, 32, 16}, t},
+                      one, one);
+  };
+  // 9 taps of three colours and four vectors are 1728 bytes; a pixel's four vectors lie in five.
+  REQUIRE(stem(1728 + 128 * 80).ok());
+  CHECK(stem(1728 + 128 * 80)->dispatches[0].local_size[0] == 128);
+  REQUIRE(stem(1728 + 128 * 80 - 1).ok());
+  CHECK(stem(1728 + 128 * 80 - 1)->dispatches[0].local_size[0] == 64);
+  REQUIRE(stem(1728 + 80).ok());
+  CHECK(stem(1728 + 80)->dispatches[0].local_size[0] == 1);
+  check_limits(*stem(1728 + 80), t);
+  CHECK_FALSE(stem(1728 + 79).ok());
+
+  const auto head = [&](std::uint32_t shared_bytes) {
+    t.shared_bytes = shared_bytes;
+    return lower_head({node_of(Op::kDeconv, {2, 2, 0, 0, 0, 0, 0, 0, 0, 0, 24, 1}),
+                       {{1, 32, 32, 24}},
+                       {1, 64, 64, 1},
+                       t});
+  };
+  // Four taps of six vectors, five floats a pixel, and a word for the bytes.
+  REQUIRE(head(384 + 128 * 20 + 16).ok());
+  CHECK(head(384 + 128 * 20 + 16)->dispatches[0].local_size[0] == 128);
+  REQUIRE(head(384 + 128 * 20 + 15).ok());
+  CHECK(head(384 + 128 * 20 + 15)->dispatches[0].local_size[0] == 64);
+  CHECK_FALSE(head(384).ok());
+}
+
 TEST_CASE("products by cooperative matrices: tiles that fit the device and cover the result",
           "[lowering]") {
   for (const std::uint32_t shared : {16384u, 32768u, 49152u}) {

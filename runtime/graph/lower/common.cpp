@@ -130,11 +130,15 @@ void set_linear_grid(Dispatch& d, std::uint64_t jobs, const DeviceTraits& traits
   set_group_grid(d, ceil_div(jobs, d.local_size[0]), traits);
 }
 
-void set_sharing_grid(Dispatch& d, std::uint64_t jobs, const DeviceTraits& traits) {
-  d.local_size = {
-      std::min({numbers(traits).sharing_group, traits.max_invocations, traits.max_group_size[0]}),
-      1, 1};
+bool set_sharing_grid(Dispatch& d, std::uint64_t jobs, const DeviceTraits& traits,
+                      const std::function<std::uint64_t(std::uint32_t)>& shared_bytes) {
+  std::uint32_t threads =
+      std::min({numbers(traits).sharing_group, traits.max_invocations, traits.max_group_size[0]});
+  while (threads > 1 && shared_bytes(threads) > traits.shared_bytes) threads /= 2;
+  if (shared_bytes(threads) > traits.shared_bytes) return false;
+  d.local_size = {threads, 1, 1};
   set_group_grid(d, ceil_div(jobs, d.local_size[0]), traits);
+  return true;
 }
 
 void set_row_grid(Dispatch& d, std::uint64_t width, std::uint64_t rows,

@@ -2,6 +2,7 @@
 // What all lowerings share: refusals, the epilogue's constants and numbers, grids.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "graph/dispatch.hpp"
@@ -43,8 +44,10 @@ bool activation_is_lines(model::Activation act);
 
 // One invocation for each of `jobs`, folded over y where the device allows too few groups along x.
 void set_linear_grid(Dispatch& d, std::uint64_t jobs, const DeviceTraits& traits);
-// The same in workgroups that share what they load.
-void set_sharing_grid(Dispatch& d, std::uint64_t jobs, const DeviceTraits& traits);
+// The same in workgroups that share what they load, as large as `shared_bytes` of them fit the
+// device's workgroup memory. False where not even one invocation's do.
+bool set_sharing_grid(Dispatch& d, std::uint64_t jobs, const DeviceTraits& traits,
+                      const std::function<std::uint64_t(std::uint32_t threads)>& shared_bytes);
 // A row of `width` invocations for each of `rows`, rows along y folded over z.
 void set_row_grid(Dispatch& d, std::uint64_t width, std::uint64_t rows, const DeviceTraits& traits);
 // `groups` workgroups along x folded over y, the local size being set already.

@@ -49,7 +49,12 @@ Result<Lowered> lower_stem(const LowerRequest& conv, const float scale[4], const
     d.push_u32(static_cast<std::uint32_t>(v));
   }
   d.flops = 24.0 * static_cast<double>(y.vectors()) * static_cast<double>(w.kh * w.kw);
-  lower::set_sharing_grid(d, y.pixels(), traits);
+  const auto bytes = [&](std::uint32_t threads) {
+    return tuning::stem_shared_bytes(threads, static_cast<std::uint32_t>(w.kh * w.kw), y.c4());
+  };
+  if (!lower::set_sharing_grid(d, y.pixels(), traits, bytes)) {
+    return unsupported(conv, "its weights do not fit a workgroup of this device");
+  }
   Lowered out;
   out.dispatches.push_back(std::move(d));
   return out;
@@ -86,7 +91,12 @@ Result<Lowered> head(const LowerRequest& deconv, bool bytes) {
   d.push_u32(static_cast<std::uint32_t>(x.pixels()));
   d.push_u32(x.w);
   d.flops = 8.0 * static_cast<double>(x.vectors()) * kh * kw;
-  lower::set_sharing_grid(d, x.pixels(), traits);
+  const auto shared = [&](std::uint32_t threads) {
+    return tuning::head_shared_bytes(threads, kh * kw, x.c4());
+  };
+  if (!lower::set_sharing_grid(d, x.pixels(), traits, shared)) {
+    return unsupported(deconv, "its weights do not fit a workgroup of this device");
+  }
   if (bytes && (x.w * kw % 4 != 0 || d.local_size[0] * kw % 4 != 0)) {
     return unsupported(deconv, "a word of four bytes would belong to two lines or workgroups");
   }

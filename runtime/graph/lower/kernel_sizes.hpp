@@ -33,9 +33,20 @@ inline constexpr std::uint32_t kDepthwiseTileW = 4;  // depthwise.comp tile_w's 
 // What stem.comp holds in registers and in workgroup memory.
 inline constexpr std::int64_t kStemMaxWindow = 5;
 inline constexpr std::uint32_t kStemMaxVectors = 4;
+// Workgroup memory of stem.comp in single precision, in bytes; arrays as there.
+constexpr std::uint64_t stem_shared_bytes(std::uint32_t threads, std::uint32_t taps,
+                                          std::uint32_t n4) {
+  return 16 * (std::uint64_t{taps} * 3 * n4 + std::uint64_t{threads} * (n4 + 1 - n4 % 2));
+}
 // Of deconv_floats.comp, the same.
 inline constexpr std::uint32_t kHeadMaxTaps = 16;
 inline constexpr std::uint32_t kHeadMaxVectors = 64;
+// With the word of bytes_out.glsl; each array begins at a multiple of 16.
+constexpr std::uint64_t head_shared_bytes(std::uint32_t threads, std::uint32_t taps,
+                                          std::uint32_t in4) {
+  const std::uint64_t out = (std::uint64_t{threads} * (taps + 1) * 4 + 15) / 16 * 16;
+  return 16 * std::uint64_t{taps} * in4 + out + 16;
+}
 
 // conv_subgroup.comp: LANES, TILE_P, TILE_N, and the local size.
 inline constexpr std::uint32_t kSubgroupLanes = 8;

@@ -134,6 +134,33 @@ Table small_table() {
   return *t;
 }
 
+// A module with `shared float a[length];`, length being constant 0: no more of one than is asked.
+std::vector<std::uint32_t> shared_module() {
+  std::vector<std::uint32_t> words = {0x07230203, 0x00010000, 0, 20, 0};
+  const auto op = [&](std::uint32_t code, const std::vector<std::uint32_t>& operands) {
+    words.push_back(static_cast<std::uint32_t>(operands.size() + 1) << 16 | code);
+    words.insert(words.end(), operands.begin(), operands.end());
+  };
+  op(17, {1});                      // OpCapability Shader
+  op(14, {0, 1});                   // OpMemoryModel Logical GLSL450
+  op(15, {5, 1, 0x6e69616d, 0});    // OpEntryPoint GLCompute %1 "main"
+  op(16, {1, 17, 1, 1, 1});         // OpExecutionMode %1 LocalSize 1 1 1
+  op(71, {4, 1, 0});                // OpDecorate %4 SpecId 0
+  op(21, {2, 32, 0});               // %2 = OpTypeInt 32 0
+  op(22, {3, 32});                  // %3 = OpTypeFloat 32
+  op(50, {2, 4, 16});               // %4 = OpSpecConstant %2 16
+  op(28, {5, 3, 4});                // %5 = OpTypeArray %3 %4
+  op(32, {6, 4, 5});                // %6 = OpTypePointer Workgroup %5
+  op(59, {6, 7, 4});                // %7 = OpVariable %6 Workgroup
+  op(19, {8});                      // %8 = OpTypeVoid
+  op(33, {9, 8});                   // %9 = OpTypeFunction %8
+  op(54, {8, 1, 0, 9});             // %1 = OpFunction %8 None %9
+  op(248, {10});
+  op(253, {});
+  op(56, {});
+  return words;
+}
+
 Lowered copy_of(BufferRef from, BufferRef to) {
   Lowered lowered;
   Dispatch d;
@@ -210,6 +237,36 @@ TEST_CASE("what lowering and kernel disagree about is named") {
                l.dispatches[0].buffers[0] = {BufferKind::kInput};
              }),
              ContainsSubstring("maxStorageBufferRange"));
+}
+
+TEST_CASE("workgroup memory that grows with a constant is held against the device") {
+  TestBlob blob;
+  blob.bindings = {{0, table::kReadOnly}, {1, table::kWriteOnly}};
+  blob.push_bytes = 4;
+  blob.specs = {{0, "length"}};
+  blob.shared_bytes = 64;
+  blob.words = shared_module();
+  auto table = Table::from_bytes(
+      write_table({{"copy", {{"copy", kFp32.storage, kFp32.arithmetic, {}, blob}}}}), "test");
+  REQUIRE(table);
+  Built b{{}, *table};
+  b.caps.name = "this device";
+  b.caps.max_shared_bytes = 32768;
+  Lowered lowered = copy_of({BufferKind::kInput}, {BufferKind::kOutput});
+  const auto add = [&](std::uint32_t length) {
+    lowered.dispatches[0].specs = {{"length", length}};
+    return b.add(lowered);
+  };
+  CHECK(add(32768 / 4));
+  CHECK(add(32768 / 4));
+  for (int i = 0; i < 2; ++i) {  // what is refused is not remembered as what fits
+    const Status large = add(32768 / 4 + 1);
+    REQUIRE_FALSE(large);
+    CHECK(large.error().code == ErrorCode::kUnsupported);
+    CHECK(large.error().message ==
+          "node, kernel copy: with these constants it needs 32772 bytes of shared memory, this "
+          "device has 32768");
+  }
 }
 
 TEST_CASE("reading what nothing has written is refused") {

@@ -3,6 +3,10 @@
 #include "graph/lower/tuning.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <map>
+
+#include "table/module_reader.hpp"
+#include "table/table.hpp"
 
 using namespace spirkiln;
 using namespace spirkiln::tuning;
@@ -133,5 +137,42 @@ TEST_CASE("tuning: the built-in one gives a choice for everything", "[tuning]") 
   // What a device with the least workgroup memory can run, by every matrix that a kernel has.
   for (const auto& [m, n] : {std::pair{16u, 8u}, {16u, 16u}, {8u, 16u}, {8u, 8u}}) {
     CHECK(matrix_shared_bytes(matrix_lite(t, {100, 100, 100}, n), m, n) <= 16384);
+  }
+}
+
+TEST_CASE("tuning: workgroup memory by the formulas is what the modules have", "[tuning]") {
+  const auto table = Table::built_in();
+  if (!table) SKIP("built without kernels");
+  const auto bytes = [&](const char* name, std::uint32_t threads,
+                         const std::map<std::string_view, std::uint32_t>& constants) {
+    const table::VariantEntry* variant = table->find_variant(name);
+    REQUIRE(variant != nullptr);
+    const table::BlobEntry& blob = table->blobs()[variant->blob];
+    std::vector<ModuleValue> values{{blob.local_size_id[0], threads}};
+    for (const table::SpecEntry& s : table->specs_of(blob)) {
+      const auto it = constants.find(table->string(s.name));
+      if (it != constants.end()) values.push_back({s.id, it->second});
+    }
+    CHECK(values.size() == constants.size() + 1);
+    const auto words = table->words(variant->blob);
+    REQUIRE(words.ok());
+    const auto module = read_module(*words, values);
+    REQUIRE(module.ok());
+    REQUIRE(module->shared_bytes.has_value());
+    return *module->shared_bytes;
+  };
+  for (const std::uint32_t threads : {1u, 37u, 128u, 512u}) {
+    for (const std::uint32_t n4 : {1u, 3u, 4u}) {
+      INFO(threads << " invocations, " << n4 << " vectors");
+      CHECK(bytes("stem", threads, {{"kh", 3}, {"kw", 5}, {"n4", n4}}) ==
+            stem_shared_bytes(threads, 15, n4));
+      // The word of bytes, and what fills up to a multiple of 16 on either side of it.
+      const std::uint64_t head = head_shared_bytes(threads, 6, n4);
+      for (const char* name : {"deconv_floats", "deconv_bytes"}) {
+        const std::uint64_t own = bytes(name, threads, {{"kh", 2}, {"kw", 3}, {"in4", n4}});
+        CHECK(own <= head);
+        CHECK(own + 32 > head);
+      }
+    }
   }
 }
