@@ -397,6 +397,16 @@ class Parser {
               fmt::format("the last [[{}]] must use \"plain\", which runs anywhere", name));
         }
       }
+      // What nothing else is taken for has to run on each device that the family does.
+      if constexpr (std::is_same_v<Choice, tuning::GemmShape>) {
+        const std::uint32_t all = rule.choice.x * rule.choice.y * rule.choice.z;
+        if (complete && errors_.count() == before && all > tuning::kGemmInvocations) {
+          errors_.fail(table->get("use")->source(),
+                       fmt::format("{} invocations; a shape of [[{}]] has {} at most, since no "
+                                   "device is asked for more; larger ones are for [[tiled_split]]",
+                                   all, name, tuning::kGemmInvocations));
+        }
+      }
       out.push_back(rule);
     }
     if (complete && root.get(name) == nullptr) {

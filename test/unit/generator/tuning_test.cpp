@@ -255,6 +255,8 @@ TEST_CASE("tuning: each mistake is an error at its place", "[tuning]") {
        "t.toml:3:7: error: 'tile_k4' must be a multiple of 'z'"},
       {rule("tiled_shape", "use = { x = 16, y = 16, z = 1, tile_k4 = 4 }"),
        "t.toml:3:7: error: 256 invocations; a shape that does not share K has 128 at most"},
+      {rule("tiled_shape", "use = { x = 32, y = 2, z = 4, tile_k4 = 4 }"),
+       "t.toml:3:7: error: 256 invocations; a shape of [[tiled_shape]] has 128 at most"},
       // 16 * (8 * (32 * 4 + 2) + 4 * 8 * 4 + 4 * 32 * 4 * 0 + 1)
       {rule("tiled_shape", "use = { x = 4, y = 32, z = 1, tile_k4 = 8 }"),
        "t.toml:3:7: error: 18704 bytes of workgroup memory in fp32; devices have no more than "
