@@ -11,8 +11,12 @@ struct spirkiln_model {
 struct spirkiln_graph {
   spirkiln::Graph graph;
 };
+// Of one of the two kinds.
 struct spirkiln_outputs {
-  std::vector<spirkiln::TensorF32> tensors;
+  explicit spirkiln_outputs(std::vector<spirkiln::TensorF32> all) : floats(std::move(all)) {}
+  explicit spirkiln_outputs(std::vector<spirkiln::TensorU8> all) : bytes(std::move(all)) {}
+  std::vector<spirkiln::TensorF32> floats;
+  std::vector<spirkiln::TensorU8> bytes;
 };
 
 namespace {
@@ -37,6 +41,38 @@ void put_info(const spirkiln::DeviceInfo& from, spirkiln_device_info* to) {
   to->int16 = from.int16;
   to->int64 = from.int64;
   put_text(to->backend, sizeof to->backend, from.backend);
+}
+
+// A run of either kind: `member` is Graph::run or run_bytes.
+template <typename Tensor>
+spirkiln_status run_graph(const char* function,
+                          Result<std::vector<Tensor>> (spirkiln::Graph::*member)(
+                              const spirkiln::Pictures&, spirkiln::RunTimings*),
+                          spirkiln_graph* graph, const spirkiln::Pictures& pictures,
+                          spirkiln_outputs** outputs, spirkiln_timings* timings,
+                          const ErrorText& text) {
+  clear(timings);
+  clear(outputs);
+  if (refused(function, {given("outputs", outputs)}, text)) return SPIRKILN_INVALID_ARGUMENT;
+  if (refused(function,
+              {open_handle("graph", graph),
+               given("pixels", pictures.bytes.data(), pictures.bytes.size())},
+              text))
+    return SPIRKILN_INVALID_ARGUMENT;
+  spirkiln::RunTimings t;
+  const spirkiln_status status = give((graph->graph.*member)(pictures, &t), outputs, text);
+  if (status == SPIRKILN_OK && timings != nullptr) {
+    *timings = {t.plan_ms, t.upload_ms, t.gpu_ms, t.download_ms, t.dispatches};
+  }
+  return status;
+}
+
+template <typename Tensor, typename Out>
+spirkiln_status get_output(const std::vector<Tensor>& all, uint32_t index, Out* tensor) {
+  if (index >= all.size()) return SPIRKILN_INVALID_ARGUMENT;
+  const Tensor& t = all[index];
+  *tensor = {t.n, t.h, t.w, t.c, t.values.data(), t.values.size()};
+  return SPIRKILN_OK;
 }
 
 }  // namespace
@@ -160,34 +196,36 @@ spirkiln_status spirkiln_graph_run(spirkiln_graph* graph, uint32_t n, uint32_t h
                                    const uint8_t* pixels, size_t size, spirkiln_outputs** outputs,
                                    spirkiln_timings* timings, char* error, size_t error_bytes) {
   const ErrorText text{error, error_bytes};
-  clear(timings);
-  clear(outputs);
-  if (refused("spirkiln_graph_run", {given("outputs", outputs)}, text))
-    return SPIRKILN_INVALID_ARGUMENT;
-  if (refused("spirkiln_graph_run", {open_handle("graph", graph), given("pixels", pixels, size)},
-              text))
-    return SPIRKILN_INVALID_ARGUMENT;
-  spirkiln::RunTimings t;
-  const spirkiln_status status =
-      give(graph->graph.run({n, h, w, {pixels, size}}, &t), outputs, text);
-  if (status == SPIRKILN_OK && timings != nullptr) {
-    *timings = {t.plan_ms, t.upload_ms, t.gpu_ms, t.download_ms, t.dispatches};
-  }
-  return status;
+  return run_graph("spirkiln_graph_run", &spirkiln::Graph::run, graph, {n, h, w, {pixels, size}},
+                   outputs, timings, text);
+}
+
+spirkiln_status spirkiln_graph_run_bytes(spirkiln_graph* graph, uint32_t n, uint32_t h, uint32_t w,
+                                         const uint8_t* pixels, size_t size,
+                                         spirkiln_outputs** outputs, spirkiln_timings* timings,
+                                         char* error, size_t error_bytes) {
+  const ErrorText text{error, error_bytes};
+  return run_graph("spirkiln_graph_run_bytes", &spirkiln::Graph::run_bytes, graph,
+                   {n, h, w, {pixels, size}}, outputs, timings, text);
 }
 
 uint32_t spirkiln_outputs_count(const spirkiln_outputs* outputs) {
-  return valid(outputs) ? static_cast<uint32_t>(outputs->tensors.size()) : 0;
+  // One of the two is empty.
+  return valid(outputs) ? static_cast<uint32_t>(outputs->floats.size() + outputs->bytes.size()) : 0;
 }
 
 spirkiln_status spirkiln_outputs_get(const spirkiln_outputs* outputs, uint32_t index,
                                      spirkiln_tensor* tensor) {
   clear(tensor);
-  if (tensor == nullptr) return SPIRKILN_INVALID_ARGUMENT;
-  if (!valid(outputs) || index >= outputs->tensors.size()) return SPIRKILN_INVALID_ARGUMENT;
-  const spirkiln::TensorF32& t = outputs->tensors[index];
-  *tensor = {t.n, t.h, t.w, t.c, t.values.data(), t.values.size()};
-  return SPIRKILN_OK;
+  if (tensor == nullptr || !valid(outputs)) return SPIRKILN_INVALID_ARGUMENT;
+  return get_output(outputs->floats, index, tensor);
+}
+
+spirkiln_status spirkiln_outputs_get_bytes(const spirkiln_outputs* outputs, uint32_t index,
+                                           spirkiln_tensor_u8* tensor) {
+  clear(tensor);
+  if (tensor == nullptr || !valid(outputs)) return SPIRKILN_INVALID_ARGUMENT;
+  return get_output(outputs->bytes, index, tensor);
 }
 
 void spirkiln_outputs_close(spirkiln_outputs* outputs) { close(outputs); }

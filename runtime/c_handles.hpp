@@ -221,6 +221,8 @@ inline Result<GraphOptions> graph_options(const spirkiln_graph_options* options,
   o.kernels = text_or_empty(all->kernels);
   o.avoid = text_or_empty(all->avoid);
   o.no_proof = all->no_proof != 0;
+  o.best_class = all->best_class != 0;
+  o.bytes = all->bytes != 0;
   return o;
 }
 

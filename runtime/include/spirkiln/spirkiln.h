@@ -142,9 +142,16 @@ typedef struct spirkiln_graph_options {
   const char* kernels; /* "gemm_nc=fp16p,..."; $SPIRKILN_KERNELS */
   const char* avoid; /* "gemm_coopmat,..."; $SPIRKILN_AVOID */
   int no_proof; /* not 0: use kernels without trying their known answers; $SPIRKILN_NO_PROOF=1 */
+  int unused; /* never read: where an older header may have padding, which may hold anything */
+  /* Not 0: of each pixel of the outputs only the best channel (of equal ones the first) and its
+   * value, n x h x w x 2. */
+  int best_class;
+  /* Not 0: outputs leave the device as bytes, 255 times each value cut to 0 ... 1, rounded:
+   * spirkiln_graph_run_bytes gives them, spirkiln_graph_run 1/255 of each. Not with best_class. */
+  int bytes;
 } spirkiln_graph_options;
 #define SPIRKILN_GRAPH_OPTIONS_INIT \
-  {sizeof(spirkiln_graph_options), NULL, 0, 0, NULL, NULL, NULL, 0}
+  {sizeof(spirkiln_graph_options), NULL, 0, 0, NULL, NULL, NULL, 0, 0, 0, 0}
 
 /* `options` may be NULL. */
 SPIRKILN_API spirkiln_status spirkiln_graph_create(spirkiln_device* device, spirkiln_model* model,
@@ -173,6 +180,14 @@ SPIRKILN_API spirkiln_status spirkiln_graph_run(spirkiln_graph* graph, uint32_t 
                                                 spirkiln_timings* timings, char* error,
                                                 size_t error_bytes);
 
+/* The same as bytes, of a graph that was made with spirkiln_graph_options.bytes;
+ * SPIRKILN_INVALID_ARGUMENT of another one. spirkiln_outputs_get_bytes gives them. */
+SPIRKILN_API spirkiln_status spirkiln_graph_run_bytes(spirkiln_graph* graph, uint32_t n, uint32_t h,
+                                                      uint32_t w, const uint8_t* pixels,
+                                                      size_t size, spirkiln_outputs** outputs,
+                                                      spirkiln_timings* timings, char* error,
+                                                      size_t error_bytes);
+
 /* ---- Outputs --------------------------------------------------------------------------------- */
 
 /* Tight floats, n x h x w x c, channels innermost. `values` belongs to the outputs. */
@@ -183,9 +198,21 @@ typedef struct spirkiln_tensor {
 } spirkiln_tensor;
 
 SPIRKILN_API uint32_t spirkiln_outputs_count(const spirkiln_outputs* outputs);
-/* In the model's order. SPIRKILN_INVALID_ARGUMENT when there is no such output. */
+/* In the model's order. SPIRKILN_INVALID_ARGUMENT when there is no such output, or bytes only. */
 SPIRKILN_API spirkiln_status spirkiln_outputs_get(const spirkiln_outputs* outputs, uint32_t index,
                                                   spirkiln_tensor* tensor);
+
+/* As spirkiln_tensor. */
+typedef struct spirkiln_tensor_u8 {
+  uint32_t n, h, w, c;
+  const uint8_t* values;
+  size_t count; /* n * h * w * c */
+} spirkiln_tensor_u8;
+
+/* Of spirkiln_graph_run_bytes. SPIRKILN_INVALID_ARGUMENT when there is no such output, or floats
+ * only. */
+SPIRKILN_API spirkiln_status spirkiln_outputs_get_bytes(const spirkiln_outputs* outputs,
+                                                        uint32_t index, spirkiln_tensor_u8* tensor);
 SPIRKILN_API void spirkiln_outputs_close(spirkiln_outputs* outputs);
 
 #ifdef __cplusplus

@@ -135,6 +135,7 @@ static void check_graphs(void) {
   spirkiln_outputs* outputs = JUNK(spirkiln_outputs);
   spirkiln_timings timings;
   spirkiln_tensor tensor;
+  spirkiln_tensor_u8 bytes;
   const uint8_t pixels[4] = {0};
   EXPECT_REFUSED(spirkiln_graph_create(NULL, NULL, NULL, &graph, error, sizeof error));
   EXPECT(graph == NULL);
@@ -153,8 +154,23 @@ static void check_graphs(void) {
   outputs = JUNK(spirkiln_outputs);
   EXPECT_REFUSED(spirkiln_graph_run(NULL, 1, 1, 1, NULL, 4, &outputs, NULL, error, sizeof error));
   EXPECT(outputs == NULL);
+  memset(&timings, 0x5a, sizeof timings);
+  outputs = JUNK(spirkiln_outputs);
+  EXPECT_REFUSED(spirkiln_graph_run_bytes(NULL, 1, 1, 1, pixels, sizeof pixels, &outputs, &timings,
+                                          error, sizeof error));
+  EXPECT(outputs == NULL && timings.plan_ms == 0 && timings.gpu_ms == 0 && timings.dispatches == 0);
+  EXPECT_REFUSED(spirkiln_graph_run_bytes(NULL, 1, 1, 1, pixels, sizeof pixels, NULL, &timings,
+                                          error, sizeof error));
+  outputs = JUNK(spirkiln_outputs);
+  EXPECT_REFUSED(
+      spirkiln_graph_run_bytes(NULL, 1, 1, 1, NULL, 4, &outputs, NULL, error, sizeof error));
+  EXPECT(outputs == NULL);
   spirkiln_graph_close(NULL);
 
+  memset(&bytes, 0x5a, sizeof bytes);
+  EXPECT(spirkiln_outputs_get_bytes(NULL, 0, &bytes) == SPIRKILN_INVALID_ARGUMENT);
+  EXPECT(bytes.values == NULL && bytes.count == 0 && bytes.n == 0 && bytes.c == 0);
+  EXPECT(spirkiln_outputs_get_bytes(NULL, 0, NULL) == SPIRKILN_INVALID_ARGUMENT);
   EXPECT(spirkiln_outputs_count(NULL) == 0);
   memset(&tensor, 0x5a, sizeof tensor);
   EXPECT(spirkiln_outputs_get(NULL, 0, &tensor) == SPIRKILN_INVALID_ARGUMENT);
@@ -187,6 +203,7 @@ static void check_wrong_handles(spirkiln_device* device, spirkiln_model* model,
                                 spirkiln_graph* graph) {
   spirkiln_device_info info;
   spirkiln_tensor tensor;
+  spirkiln_tensor_u8 bytes;
   spirkiln_graph* made = JUNK(spirkiln_graph);
   spirkiln_outputs* outputs = JUNK(spirkiln_outputs);
   void *d = device, *m = model, *g = graph;
@@ -200,6 +217,12 @@ static void check_wrong_handles(spirkiln_device* device, spirkiln_model* model,
   EXPECT_REFUSED(spirkiln_graph_prepare(m, 1, 48, 192, error, sizeof error));
   EXPECT_REFUSED(spirkiln_graph_run(d, 1, 1, 1, pixel, 4, &outputs, NULL, error, sizeof error));
   EXPECT(outputs == NULL);
+  outputs = JUNK(spirkiln_outputs);
+  EXPECT_REFUSED(
+      spirkiln_graph_run_bytes(d, 1, 1, 1, pixel, 4, &outputs, NULL, error, sizeof error));
+  EXPECT(outputs == NULL);
+  EXPECT(spirkiln_outputs_get_bytes(g, 0, &bytes) == SPIRKILN_INVALID_ARGUMENT);
+  EXPECT(bytes.values == NULL);
   EXPECT(spirkiln_graph_device_bytes(d) == 0);
   EXPECT(spirkiln_outputs_count(g) == 0);
   EXPECT(spirkiln_outputs_get(g, 0, &tensor) == SPIRKILN_INVALID_ARGUMENT);
@@ -208,6 +231,104 @@ static void check_wrong_handles(spirkiln_device* device, spirkiln_model* model,
   spirkiln_model_close(d);
   spirkiln_graph_close(m);
   spirkiln_outputs_close(d);
+}
+
+static uint8_t byte_of(float value) {
+  const float scaled = value < 0 ? 0 : value > 1 ? 255 : 255 * value;
+  return (uint8_t)(scaled + 0.5f);
+}
+
+/* The same run three ways: all values, as bytes, and of each pixel the best channel. */
+static void check_ends(spirkiln_device* device, spirkiln_model* model, const uint8_t* pixels,
+                       uint32_t height, uint32_t width) {
+  const size_t size = (size_t)height * width * 4;
+  spirkiln_graph_options options = SPIRKILN_GRAPH_OPTIONS_INIT;
+  spirkiln_graph *plain = NULL, *graph = NULL;
+  spirkiln_outputs *floats = NULL, *outputs = NULL;
+  spirkiln_timings timings;
+  spirkiln_tensor values, tensor;
+  spirkiln_tensor_u8 bytes;
+  size_t i;
+  /* Of a header that knows neither: what lies behind its end is not read. Both would be refused. */
+  options.best_class = options.bytes = 1;
+  EXPECT(offsetof(spirkiln_graph_options, best_class) >=
+         offsetof(spirkiln_graph_options, no_proof) + sizeof(void*));
+  options.struct_bytes = offsetof(spirkiln_graph_options, best_class);
+  EXPECT(spirkiln_graph_create(device, model, &options, &plain, error, sizeof error) ==
+         SPIRKILN_OK);
+  options.struct_bytes = sizeof options;
+  graph = JUNK(spirkiln_graph);
+  EXPECT_REFUSED(spirkiln_graph_create(device, model, &options, &graph, error, sizeof error));
+  EXPECT(graph == NULL && strstr(error, "best_class and bytes") != NULL);
+  options.best_class = 0;
+  EXPECT(spirkiln_graph_create(device, model, &options, &graph, error, sizeof error) ==
+         SPIRKILN_OK);
+  if (plain == NULL || graph == NULL) return;
+  EXPECT(spirkiln_graph_run(plain, 1, height, width, pixels, size, &floats, NULL, error,
+                            sizeof error) == SPIRKILN_OK);
+  EXPECT(spirkiln_outputs_get(floats, 0, &values) == SPIRKILN_OK && values.count >= 2);
+  /* Neither kind gives the other. */
+  EXPECT(spirkiln_outputs_get_bytes(floats, 0, &bytes) == SPIRKILN_INVALID_ARGUMENT);
+  EXPECT(bytes.values == NULL && bytes.count == 0);
+  outputs = JUNK(spirkiln_outputs);
+  EXPECT_REFUSED(spirkiln_graph_run_bytes(plain, 1, height, width, pixels, size, &outputs, NULL,
+                                          error, sizeof error));
+  EXPECT(outputs == NULL && strstr(error, "bytes") != NULL);
+
+  outputs = JUNK(spirkiln_outputs);
+  EXPECT_REFUSED(spirkiln_graph_run_bytes(graph, 1, height, width, pixels, size - 1, &outputs, NULL,
+                                          error, sizeof error));
+  EXPECT(outputs == NULL);
+  EXPECT_REFUSED(spirkiln_graph_run_bytes(graph, 1, height, width, NULL, size, &outputs, NULL,
+                                          error, sizeof error));
+  EXPECT_REFUSED(spirkiln_graph_run_bytes(graph, 1, height, width, pixels, size, NULL, NULL, error,
+                                          sizeof error));
+  EXPECT(spirkiln_graph_run_bytes(graph, 1, height, width, pixels, size, &outputs, &timings, error,
+                                  sizeof error) == SPIRKILN_OK);
+  EXPECT(error[0] == '\0' && timings.dispatches > 0);
+  EXPECT(spirkiln_outputs_count(outputs) == 1);
+  EXPECT(spirkiln_outputs_get(outputs, 0, &tensor) == SPIRKILN_INVALID_ARGUMENT);
+  EXPECT(tensor.values == NULL);
+  EXPECT(spirkiln_outputs_get_bytes(outputs, 1, &bytes) == SPIRKILN_INVALID_ARGUMENT);
+  EXPECT(spirkiln_outputs_get_bytes(outputs, 0, NULL) == SPIRKILN_INVALID_ARGUMENT);
+  EXPECT(spirkiln_outputs_get_bytes(outputs, 0, &bytes) == SPIRKILN_OK);
+  EXPECT(bytes.count == values.count && bytes.n == values.n && bytes.c == values.c);
+  for (i = 0; i < bytes.count && i < values.count; ++i) {
+    const int wanted = byte_of(values.values[i]);
+    EXPECT(bytes.values[i] + 1 >= wanted && bytes.values[i] <= wanted + 1);
+  }
+  spirkiln_outputs_close(outputs);
+  EXPECT(spirkiln_outputs_get_bytes(outputs, 0, &bytes) == SPIRKILN_INVALID_ARGUMENT);
+  EXPECT(spirkiln_graph_run(graph, 1, height, width, pixels, size, &outputs, NULL, error,
+                            sizeof error) == SPIRKILN_OK);
+  EXPECT(spirkiln_outputs_get(outputs, 0, &tensor) == SPIRKILN_OK && tensor.count == values.count);
+  for (i = 0; i < tensor.count && i < values.count; ++i) {
+    const float off = tensor.values[i] - values.values[i];
+    EXPECT(off < 2 / 255.f && off > -2 / 255.f);
+  }
+  spirkiln_outputs_close(outputs);
+  spirkiln_graph_close(graph);
+
+  options.bytes = 0;
+  options.best_class = 1;
+  EXPECT(spirkiln_graph_create(device, model, &options, &graph, error, sizeof error) ==
+         SPIRKILN_OK);
+  EXPECT(spirkiln_graph_run(graph, 1, height, width, pixels, size, &outputs, NULL, error,
+                            sizeof error) == SPIRKILN_OK);
+  EXPECT(spirkiln_outputs_get(outputs, 0, &tensor) == SPIRKILN_OK && tensor.c == 2);
+  if (tensor.count == 2 && values.count >= 2) {
+    size_t best = 0;
+    for (i = 1; i < values.count; ++i) best = values.values[i] > values.values[best] ? i : best;
+    EXPECT(tensor.values[0] == (float)best);
+    EXPECT(tensor.values[1] > values.values[best] - 0.01f &&
+           tensor.values[1] < values.values[best] + 0.01f);
+  } else {
+    EXPECT(!"the model gives one pixel of several channels");
+  }
+  spirkiln_outputs_close(outputs);
+  spirkiln_graph_close(graph);
+  spirkiln_outputs_close(floats);
+  spirkiln_graph_close(plain);
 }
 
 static void check_on_device(const char* pack) {
@@ -272,6 +393,8 @@ static void check_on_device(const char* pack) {
   EXPECT(spirkiln_graph_create(device, model, &options, &graph, error, sizeof error) ==
          SPIRKILN_OK);
   if (graph != NULL) check_wrong_handles(device, model, graph);
+  memset(pixels, 200, sizeof pixels);
+  check_ends(device, model, pixels, kHeight, kWidth);
   spirkiln_model_close(model);
   spirkiln_device_close(device);
   if (graph == NULL) return;
