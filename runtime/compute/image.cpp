@@ -264,7 +264,12 @@ Result<std::uint64_t> bytes_of(const ImageShape& s) {
   }
   // Any size that a device takes stays far below 2^64.
   const double texels = double(s.size.x) * s.size.y * s.size.z;
-  if (texels > 1e15) return Error{ErrorCode::kUnsupported, "an image" + text_of(s)};
+  if (texels > 1e15) {
+    return Error{
+        ErrorCode::kUnsupported,
+        "an image" + text_of(s) +
+            ": more than 10^15 texels, which no device has memory for. Are its sizes right?"};
+  }
   return std::uint64_t{s.size.x} * s.size.y * s.size.z * format_of(s.format).texel_bytes;
 }
 

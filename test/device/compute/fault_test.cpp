@@ -237,6 +237,12 @@ TEST_CASE("an image that the device does not give is refused with what it gives"
                ContainsSubstring("it has none at all"));
     faults().images({});
     CHECK(refusal({3, {4, 4, 4}}) == "");
+    // Before the device is asked: the bytes of such a one may not fit 64 bits.
+    for (const compute::Extent size : {compute::Extent{~0u, ~0u, ~0u}, {~0u, ~0u, 1}}) {
+      CHECK_THAT(refusal({3, size}),
+                 ContainsSubstring("an image of 4294967295 x 4294967295 x") &&
+                     ContainsSubstring("more than 10^15 texels, which no device has memory for"));
+    }
   }
   CHECK(faults().live() == std::vector<std::string>{});
   CHECK(faults().complaints() == std::vector<std::string>{});
