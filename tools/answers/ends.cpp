@@ -75,25 +75,26 @@ void add_stem(Writer* out, Numbers numbers, std::optional<model::Activation> act
   const Picture picture({2, 10, 17, 3}, numbers, 255);
   Case c = stem(numbers, picture.bytes);
   if (act) c.node.epilogue.act = *act;
-  auto lowered =
-      lower_stem({c.node, c.dims, c.output, small_groups()}, picture.scale, picture.shift);
-  if (!lowered) die(lowered.error().message);
-  Dispatch d = lowered->dispatches[0];
-  out->add(d, 0, c, result_of(c, {picture.colours}), [&](const BufferRef& ref) -> const Data* {
+  const auto d =
+      taken(out, "stem",
+            lower_stem({c.node, c.dims, c.output, small_groups()}, picture.scale, picture.shift));
+  if (!d) return;
+  out->add(*d, 0, c, result_of(c, {picture.colours}), [&](const BufferRef& ref) -> const Data* {
     if (ref.kind == BufferKind::kBytesIn) return &picture.bytes;
     return ref.kind == BufferKind::kConst ? &c.consts.at(ref.index) : nullptr;
   });
 }
 
 void add_head(Writer* out, const Case& c, bool bytes) {
-  auto lowered =
-      (bytes ? lower_head_bytes : lower_head)({c.node, c.dims, c.output, small_groups()});
-  if (!lowered) die(lowered.error().message);
+  const auto d =
+      taken(out, bytes ? "deconv_bytes" : "deconv_floats",
+            (bytes ? lower_head_bytes : lower_head)({c.node, c.dims, c.output, small_groups()}));
+  if (!d) return;
   const Result lanes = result_of(c);
   Result r{AnswerKind::kFloat, {}, lanes.mag};
   for (std::size_t i = 0; i < lanes.values.size(); i += 4) r.values.push_back(lanes.values[i]);
-  if (bytes) r = as_bytes(r, lowered->dispatches[0]);
-  out->add(lowered->dispatches[0], 0, c, r, bind_case(c));
+  if (bytes) r = as_bytes(r, *d);
+  out->add(*d, 0, c, r, bind_case(c));
 }
 
 void add_floats(Writer* out, Numbers numbers, bool bytes) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <source_location>
 #include <string_view>
 #include <vector>
 
@@ -12,11 +13,17 @@
 
 namespace spirkiln::answers {
 
-// A node as dispatches.
-Lowered lower(const Case& c, const DeviceTraits& traits);
+using OfLowering = spirkiln::Result<Lowered>;
+
+// The dispatch of that number (-1: the last) where it is one of `kernel`. Nothing, and the writer
+// knows it, where the tuning has lowering choose otherwise.
+std::optional<Dispatch> taken(Writer* out, std::string_view kernel, const OfLowering& lowered,
+                              int number = 0,
+                              const std::source_location& at = std::source_location::current());
 // A node that is one dispatch of `kernel`.
 void add_node(Writer* out, std::string_view kernel, const Case& c, const DeviceTraits& traits,
-              std::uint32_t subgroup = 0, const std::vector<AxisChoice>& axes = {});
+              std::uint32_t subgroup = 0, const std::vector<AxisChoice>& axes = {},
+              const std::source_location& at = std::source_location::current());
 
 // products.cpp: matrix products, dense and transposed convolutions, and what is several nodes with
 // one in it.

@@ -12,11 +12,10 @@ namespace {
 
 using model::Op;
 
-// A case of scaled() or widely_scaled(): the gate on a mean of a picture, and the product of both,
-// lowered.
+// A case of scaled() or widely_scaled(): the gate on a mean of a picture, and the product of both.
 struct Scaled {
   model::Node mean{}, product;
-  std::vector<Dispatch> dispatches;  // their inputs and constants are numbered as the case's
+  OfLowering lowered = Lowered{};  // its inputs and constants are numbered as the case's
 };
 
 Scaled lower_scaled(const Case& c, const DeviceTraits& traits) {
@@ -31,12 +30,11 @@ Scaled lower_scaled(const Case& c, const DeviceTraits& traits) {
   s.product.flags = c.inputs.size() > 1 ? model::kHasResidual : 0u;
   std::vector<Dims> dims{x, mean};
   if (s.product.flags != 0) dims.push_back(x);
-  auto lowered = lower_scale({s.mean, {x}, mean, traits}, {c.node, {mean}, mean, traits},
-                             {s.product, dims, x, traits});
-  if (!lowered) die(lowered.error().message);
-  s.dispatches = std::move(lowered->dispatches);
+  s.lowered = lower_scale({s.mean, {x}, mean, traits}, {c.node, {mean}, mean, traits},
+                          {s.product, dims, x, traits});
+  if (!s.lowered) return s;
   // The gate, input 1 of the product, is no buffer.
-  for (Dispatch& d : s.dispatches) {
+  for (Dispatch& d : s.lowered->dispatches) {
     for (BufferRef& ref : d.buffers) {
       if (ref.kind == BufferKind::kInput && ref.index == 2) ref.index = 1;
     }
@@ -64,15 +62,16 @@ oracle::Tensor product_of(const Case& c, const model::Node& product, const oracl
 
 // Mean, gate and product in one kernel.
 void add_scaled(Writer* out, const Case& c) {
-  Scaled scaled = lower_scaled(c, gpu());
+  const Scaled scaled = lower_scaled(c, gpu());
+  auto d = taken(out, "squeeze_excite_scale", scaled.lowered);
+  if (!d) return;
   const Dims& x = c.dims[0];
   const Dims mean{x.n, 1, 1, x.c};
   const oracle::Tensor picture = tight(c.inputs[0], x);
   const oracle::Tensor means = oracle::run(scaled.mean, {picture}, {}, mean);
   const oracle::Tensor gate = oracle::run(c.node, {{mean, means.v, {}}}, values_of(c.consts), mean);
-  scaled.dispatches[0].groups[0] = 2;  // as a larger picture has
-  out->add(scaled.dispatches[0], 0, c, stored(product_of(c, scaled.product, picture, gate), false),
-           bind_case(c));
+  d->groups[0] = 2;  // as a larger picture has
+  out->add(*d, 0, c, stored(product_of(c, scaled.product, picture, gate), false), bind_case(c));
 }
 
 // The two halves of squeeze-and-excite, each by itself: what lies between them is floats. The
@@ -81,14 +80,16 @@ void add_halves(Writer* out, const Case& c) {
   DeviceTraits traits = gpu();
   traits.without = {"squeeze_excite_scale"};
   const Scaled scaled = lower_scaled(c, traits);
-  if (scaled.dispatches.size() != 2) die("lowering made no halves of squeeze-and-excite");
+  const auto first_half = taken(out, "squeeze", scaled.lowered),
+             second_half = taken(out, "excite", scaled.lowered, 1);
+  if (!first_half || !second_half) return;
   const Dims& x = c.dims[0];
   const auto consts = values_of(c.consts);
   const oracle::Tensor picture = tight(c.inputs[0], x);
   const std::uint32_t middle = static_cast<std::uint32_t>(c.node.i[12]), mid = (middle + 3) / 4 * 4,
                       hw = x.h * x.w;
 
-  Dispatch squeeze = scaled.dispatches[0];
+  Dispatch squeeze = *first_half;
   const std::uint32_t piece = squeeze.push[3] = 8, slice = squeeze.local_size[0] * 4;
   squeeze.groups[1] = (hw - 1) / piece + 1;
   const std::uint32_t parts = squeeze.groups[0] * squeeze.groups[1];
@@ -115,7 +116,7 @@ void add_halves(Writer* out, const Case& c) {
   exact.step = exact.subnormal ? 0x1p-24 : 0;
   out->add(squeeze, 0, exact, sums, bind_case(c));
 
-  Dispatch excite = scaled.dispatches[1];
+  Dispatch excite = *second_half;
   excite.local_size[1] = 4;
   excite.groups[1] = 2;
   excite.push[27] = parts;
@@ -158,7 +159,10 @@ void add_halves(Writer* out, const Case& c) {
 // Both phases of the mean, each by itself: what lies between them is floats.
 void add_mean(Writer* out, Numbers numbers) {
   const Case first = mean(numbers, {2, 13, 17, 6});
-  Dispatch part = lower(first, small_groups()).dispatches.front();
+  const auto found = taken(out, "mean_partial",
+                           lower_node({first.node, first.dims, first.output, small_groups()}));
+  if (!found) return;
+  const Dispatch& part = *found;
   const std::uint32_t hw = part.push[0], piece = part.push[3], pieces = part.push[4];
   const oracle::Tensor x = tight(first.inputs[0], first.dims[0]);
   Result sums{AnswerKind::kFloat, {}, 0};
@@ -184,7 +188,10 @@ void add_mean(Writer* out, Numbers numbers) {
 
   // A mean of `pieces` sums is that of a picture of so many pixels.
   Case second = mean(numbers, {3, 13, 17, 42});
-  Dispatch sum = lower(second, gpu()).dispatches.back();
+  const auto last =
+      taken(out, "mean_final", lower_node({second.node, second.dims, second.output, gpu()}), -1);
+  if (!last) return;
+  Dispatch sum = *last;
   const std::uint32_t count = sum.push[9];
   const float factor = 1.0f / static_cast<float>(count);
   std::memcpy(&sum.push[10], &factor, sizeof factor);
@@ -215,11 +222,15 @@ void add_gates_of_means(Writer* out) {
   mean.output = gate.dims[0];
   auto lowered = lower_gate({mean.node, {picture}, mean.output, gpu()},
                             {gate.node, gate.dims, gate.output, gpu()});
-  if (!lowered) die(lowered.error().message);
-  Dispatch d = lowered->dispatches.back();
+  auto found = taken(out, "squeeze_excite", lowered, -1);
+  if (!found) return;
+  Dispatch& d = *found;
   const auto source = std::find_if(d.specs.begin(), d.specs.end(),
                                    [](const SpecChoice& s) { return s.name == "source"; });
-  if (source == d.specs.end() || source->bits != 1) die("the gate takes no mean of pixels");
+  if (source == d.specs.end() || source->bits != 1) {
+    out->leave_out(d.kernel, "the gate takes no mean of pixels", std::source_location::current());
+    return;
+  }
   // From 0 to 1: a mean far from 0, without which another result would come out.
   const auto pixels = [&](std::uint32_t seed) {
     Data data = tensor(picture, seed, Numbers::kOrdinary);

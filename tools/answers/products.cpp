@@ -5,18 +5,27 @@
 
 namespace spirkiln::answers {
 
-Lowered lower(const Case& c, const DeviceTraits& traits) {
-  auto lowered = lower_node({c.node, c.dims, c.output, traits});
-  if (!lowered) die(lowered.error().message);
-  return *std::move(lowered);
+std::optional<Dispatch> taken(Writer* out, std::string_view kernel, const OfLowering& lowered,
+                              int number, const std::source_location& at) {
+  if (!lowered) {
+    out->leave_out(kernel, lowered.error().message, at);
+    return std::nullopt;
+  }
+  const auto& all = lowered->dispatches;
+  const std::size_t i = number < 0 ? all.size() - 1 : static_cast<std::size_t>(number);
+  if (i < all.size() && all[i].kernel == kernel) return all[i];
+  std::string chosen;
+  for (const Dispatch& d : all) chosen += fmt::format("{}{}", chosen.empty() ? "" : ", ", d.kernel);
+  out->leave_out(kernel, fmt::format("lowering chose {}", chosen), at);
+  return std::nullopt;
 }
 
 void add_node(Writer* out, std::string_view kernel, const Case& c, const DeviceTraits& traits,
-              std::uint32_t subgroup, const std::vector<AxisChoice>& axes) {
-  Dispatch d = lower(c, traits).dispatches.back();
-  if (d.kernel != kernel) {
-    die(fmt::format("lowering chose {} where {} was expected", d.kernel, kernel));
-  }
+              std::uint32_t subgroup, const std::vector<AxisChoice>& axes,
+              const std::source_location& at) {
+  auto found = taken(out, kernel, lower_node({c.node, c.dims, c.output, traits}), -1, at);
+  if (!found) return;
+  Dispatch& d = *found;
   for (const AxisChoice& a : axes) d.axes.push_back(a);
   // Narrow, lowering would give each invocation one column, and no tile would be tried.
   for (SpecChoice& s : d.specs) {
@@ -35,16 +44,17 @@ void add_node(Writer* out, std::string_view kernel, const Case& c, const DeviceT
 void add_separable(Writer* out, const Separable& s, const Matrix& m) {
   DeviceTraits traits = matrices(m);
   traits.max_storage_buffers = 9;
-  auto lowered = lower_separable({s.window.node, s.window.dims, s.window.output, traits},
-                                 {s.point.node, s.point.dims, s.point.output, traits});
-  if (!lowered) die(lowered.error().message);
+  const auto lowered = lower_separable({s.window.node, s.window.dims, s.window.output, traits},
+                                       {s.point.node, s.point.dims, s.point.output, traits});
+  const auto d = taken(out, "separable_coopmat", lowered);
+  if (!d) return;
   std::vector<oracle::Tensor> inputs{oracle::run(s.window.node,
                                                  {tight(s.window.inputs[0], s.window.dims[0])},
                                                  values_of(s.window.consts), s.window.output)};
   if (s.point.inputs.size() > 1) inputs.push_back(tight(s.point.inputs[1], s.point.dims[1]));
-  out->add(
-      lowered->dispatches[0], m.subgroup, s.point, result_of(s.point, inputs),
-      [&](const BufferRef& ref) { return bind_case(ref.node == 0 ? s.window : s.point)(ref); });
+  out->add(*d, m.subgroup, s.point, result_of(s.point, inputs), [&](const BufferRef& ref) {
+    return bind_case(ref.node == 0 ? s.window : s.point)(ref);
+  });
 }
 
 void add_transformer(Writer* out, const std::vector<Case>& nodes, const Matrix& m) {
@@ -56,11 +66,11 @@ void add_transformer(Writer* out, const std::vector<Case>& nodes, const Matrix& 
     requests.push_back({c.node, c.dims, c.output, traits});
     steps.push_back({c.node, values_of(c.consts), c.output});
   }
-  auto lowered = lower_transformer(requests);
-  if (!lowered) die(lowered.error().message);
+  const auto d = taken(out, "transformer_coopmat", lower_transformer(requests));
+  if (!d) return;
   const oracle::Tensor end =
       oracle::run_transformer(steps, tight(nodes[0].inputs[0], nodes[0].output));
-  out->add(lowered->dispatches[0], m.subgroup, nodes.back(), stored(end, false),
+  out->add(*d, m.subgroup, nodes.back(), stored(end, false),
            [&](const BufferRef& ref) { return bind_case(nodes.at(ref.node))(ref); });
 }
 

@@ -135,6 +135,16 @@ void Writer::add(const Dispatch& d, std::uint32_t subgroup, const Case& c, const
   add_result(result, c, r);
 }
 
+void Writer::leave_out(std::string_view kernel, const std::string& why,
+                       const std::source_location& at) {
+  for (LeftOut& known : left_out) {
+    if (known.kernel != kernel || known.line != at.line()) continue;
+    ++known.count;
+    return;
+  }
+  left_out.push_back({std::string(kernel), why, at.file_name(), at.line(), 1});
+}
+
 void Writer::add_buffer(std::uint32_t binding, const Data& d) {
   const AnswerSeed &s = d.seed, usual;
   text += fmt::format("  {{ binding = {}, kind = \"{}\", count = {}, seed = {}", binding,

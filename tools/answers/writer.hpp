@@ -3,7 +3,9 @@
 #pragma once
 
 #include <functional>
+#include <source_location>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cases.hpp"
@@ -38,6 +40,14 @@ using Bind = std::function<const Data*(const BufferRef&)>;
 // Inputs and constants by their numbers.
 Bind bind_case(const Case& c);
 
+// Answers that the tuning has no use for: lowering, which goes by it, takes another way.
+struct LeftOut {
+  std::string kernel, why;  // why: of the first
+  const char* file = "";
+  std::uint_least32_t line = 0;  // that asks for it
+  std::uint32_t count = 0;
+};
+
 class Writer {
  public:
   std::string text =
@@ -46,6 +56,10 @@ class Writer {
   // One dispatch of a case.
   void add(const Dispatch& d, std::uint32_t subgroup, const Case& c, const Result& r,
            const Bind& bind);
+
+  // In place of add().
+  void leave_out(std::string_view kernel, const std::string& why, const std::source_location& at);
+  std::vector<LeftOut> left_out;  // one for each kernel and line
 
  private:
   void add_buffer(std::uint32_t binding, const Data& d);
