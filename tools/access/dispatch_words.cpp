@@ -8,6 +8,7 @@
 
 #include "cli_helpers.hpp"
 #include "options.hpp"
+#include "output_set.hpp"
 #include "read_file.hpp"
 #include "second_compiler.hpp"
 
@@ -52,6 +53,21 @@ Result<Case> parse_case(const std::string& line, const DispatchWords& all) {
 std::string DispatchWords::kernel_name() const {
   const std::filesystem::path path(kernel);
   return path.extension() == ".comp" ? path.stem().string() : kernel;
+}
+
+std::vector<std::filesystem::path> DispatchWords::inputs() const {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> out;
+  if (fs::path(kernel).extension() == ".comp") out.emplace_back(kernel);
+  for (const fs::path path : manifests) {
+    out.push_back(path);
+    std::error_code code;
+    for (auto entry = fs::directory_iterator(path, code);
+         !code && entry != fs::directory_iterator(); entry.increment(code)) {
+      if (entry->path().extension() == ".toml") out.push_back(entry->path());
+    }
+  }
+  return out;
 }
 
 void add_dispatch_options(CLI::App& app, DispatchWords& words) {
@@ -136,6 +152,9 @@ Result<Report> look_at_words(const DispatchWords& words, const DispatchRequest& 
   wanted.message = setting.message;
   const auto subject = load_subject(wanted);
   if (!subject) return subject.error();
+  if (auto s = tool::refuse_inputs({setting.output}, subject->sources); !s) {
+    return std::move(s).error();
+  }
   auto report = look_at(*subject, request, setting.shape, setting.rates, device, hung);
   if (!report) {
     return Error{report.error().code, subject->name + ": " + report.error().message};

@@ -22,6 +22,8 @@ struct DispatchWords {
 
   // A kernel's name as waivers have it: of the manifests, or the file's without its folder and end.
   std::string kernel_name() const;
+  // The files that the words name. What those read in turn is Subject::sources.
+  std::vector<std::filesystem::path> inputs() const;
 };
 
 // The options that fill `words`, which outlives the app's parsing.
@@ -36,6 +38,7 @@ struct Setting {
   MemoryRates rates;
   std::string shape_source = "options";
   std::filesystem::path glsl;  // the dialect's folder
+  std::filesystem::path output;  // not written here, but refused where it is read; empty: none
   MessageCallback message;  // warnings of compiling
 };
 

@@ -53,6 +53,7 @@ Result<Device> open_any_device() {
 Result<Setting> setting_of(const Arguments& a) {
   Setting out;
   out.message = say;
+  out.output = a.cases.empty() ? a.html : a.output;
   out.shape = a.shape;
   if (!a.profile.empty()) {
     const auto profile = check::load_profile(a.profile);
@@ -81,12 +82,25 @@ int stop(const std::string& text, bool hung) {
   return 1;
 }
 
+// 0, or the exit status where the output is one of the inputs, or cannot be written.
+int check_output(const std::string& output, std::vector<std::filesystem::path> inputs,
+                 const Arguments& a) {
+  if (output.empty()) return 0;
+  for (const std::string& name : {a.profile, a.cases}) {
+    if (!name.empty()) inputs.emplace_back(name);
+  }
+  const auto s = tool::may_write(output, std::move(inputs));
+  if (s) return 0;
+  return fail(s.error().message, s.error().code == ErrorCode::kInvalidArgument ? 2 : 1);
+}
+
 int run(const Arguments& a) {
   // What is wrong with the command line is told before anything is compiled.
   auto request = parse_dispatch(a.dispatch);
   if (!request) return fail(request.error().message, 2);
   request->statistics = true;
   request->pictures = a.html.empty() ? 0 : 64;
+  if (const int status = check_output(a.html, a.dispatch.inputs(), a)) return status;
   const auto setting = setting_of(a);
   if (!setting) return fail(setting.error().message);
   const auto device = open_any_device();
@@ -107,8 +121,15 @@ int run(const Arguments& a) {
 
 // Each line of the file is the words of one call.
 int run_cases(const Arguments& a) {
+  if (const int status = check_output(a.output, {}, a)) return status;
   auto cases = load_cases(a.cases, a.dispatch);
   if (!cases) return fail(cases.error().message);
+  std::vector<std::filesystem::path> inputs;
+  for (const Case& one : *cases) {
+    const auto more = one.words.inputs();
+    inputs.insert(inputs.end(), more.begin(), more.end());
+  }
+  if (const int status = check_output(a.output, std::move(inputs), a)) return status;
   const auto setting = setting_of(a);
   if (!setting) return fail(setting.error().message);
   const auto device = open_any_device();

@@ -124,6 +124,9 @@ Result<Subject> compile(gen::SourceRequest request, gen::Optimise policy, std::s
   auto reflection = gen::reflect(subject.words);
   if (!reflection.ok()) return reflection.error();
   subject.reflection = std::move(reflection).value();
+  for (const gen::SourceStore::Opened& file : sources.opened()) {
+    if (file.exists) subject.sources.push_back(file.path);
+  }
   return subject;
 }
 

@@ -51,6 +51,7 @@ struct Subject {
   std::vector<PushMember> push;
   std::map<std::uint32_t, ImageNeedOf> images;        // by set << 16 | binding
   std::map<std::uint32_t, std::string> names;         // of all bindings
+  std::vector<std::filesystem::path> sources;  // every file that was read for it
   // Whose tools know the module where the linked ones do not: null otherwise.
   std::shared_ptr<const gen::SecondCompiler> tools;
 };
