@@ -4,8 +4,9 @@
 #                    [EMBED incbin|array])
 #
 # Compiles each manifest into an object, links the objects into the table `name` and makes it part of
-# TARGET, which then may `#include "name_table.hpp"`. Manifests are compiled side by side; an edit
-# compiles what reads the edited file. TARGET is one of the same folder.
+# TARGET, which then may `#include "name_table.hpp"`, and where TARGET is a library, what links it may
+# as well. Manifests are compiled side by side; an edit compiles what reads the edited file. TARGET is
+# one of the same folder.
 #   GLSL     a folder with dialect/, in place of the generator's own
 #   INCLUDE  further folders for #include
 #   ANSWERS  files of known answers, [[answer]], of kernels of any of the manifests
@@ -149,6 +150,22 @@ function(spirkiln_add_table target)
     DEPENDS ${objects} ${generator} ${quirks_file}
     COMMENT "Linking the kernels of ${arg_NAME}"
     VERBATIM)
+  # CMake has no rule for a shared library of assembly alone, and links nothing without a word.
+  get_target_property(sources ${target} SOURCES)
+  get_target_property(linker ${target} LINKER_LANGUAGE)
+  if(NOT sources AND NOT linker)
+    foreach(language IN ITEMS CXX C)
+      if(language IN_LIST languages)
+        set_target_properties(${target} PROPERTIES LINKER_LANGUAGE ${language})
+        break()
+      endif()
+    endforeach()
+  endif()
   target_sources(${target} PRIVATE "${embedded}" "${table}.hpp")
   target_include_directories(${target} PRIVATE "${folder}")
+  # Not in what the library exports: an installed tree has no build folder.
+  get_target_property(type ${target} TYPE)
+  if(type MATCHES "LIBRARY$")
+    target_include_directories(${target} INTERFACE "$<BUILD_INTERFACE:${folder}>")
+  endif()
 endfunction()

@@ -111,15 +111,14 @@ void Writer::add(const Dispatch& d, std::uint32_t subgroup, const Case& c, const
   text += fmt::format("groups = [{}]\n", fmt::join(d.groups, ", "));
   if (!d.specs.empty()) {
     text += "constants = {";
-    for (const SpecChoice& s : d.specs) text += fmt::format(" {} = {},", s.name, s.bits);
+    for (const SpecChoice& s : d.specs) text += fmt::format(" {} = {:#x},", s.name, s.bits);
     text.back() = ' ';
     text += "}\n";
   }
   text += "push = [";
   for (std::uint32_t i = 0; i < d.push_words; ++i) {
-    // Floats as their bits: a dispatch does not say which they are.
-    const std::uint32_t v = d.push[i];
-    text += (i == 0 ? "" : ", ") + (v < 65536 ? fmt::format("{}", v) : fmt::format("{:#x}", v));
+    // Bits, as hexadecimal numbers are: a dispatch does not say which are floats.
+    text += fmt::format("{}{:#x}", i == 0 ? "" : ", ", d.push[i]);
   }
   text += "]\nbuffers = [\n";
   std::uint32_t result = 0;

@@ -4,11 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 
+#include "answer_numbers.hpp"
 #include "table/nearest_name.hpp"
 
 namespace spirkiln::gen {
 namespace {
+
+// In order of the enum.
+constexpr std::string_view kClasses[kAnswerClasses] = {"fp32", "fp16", "fp16a"};
 
 bool is_image(table::BindingKind kind) {
   return kind == table::BindingKind::kStorageImage || kind == table::BindingKind::kSampledImage;
@@ -78,6 +84,16 @@ std::string misfit(const Answer& answer, const Reflection& r) {
   return wrong_constant(answer, r);
 }
 
+// Of the variants that the answer is for.
+std::vector<VariantModule> modules_for(const Answer& answer,
+                                       const std::vector<VariantModule>& modules) {
+  std::vector<VariantModule> out;
+  for (const VariantModule& module : modules) {
+    if (is_for(answer, *module.variant)) out.push_back(module);
+  }
+  return out;
+}
+
 }  // namespace
 
 bool is_for(const Answer& answer, const Variant& variant) {
@@ -96,23 +112,78 @@ std::vector<Diagnostic> check_answers(const KernelManifest& kernel,
     errors.back().text = std::move(text);
   };
   for (const PlacedAnswer& placed : kernel.answers) {
-    bool any = false;
-    for (const VariantModule& module : modules) {
-      if (!is_for(placed.answer, *module.variant)) continue;
-      any = true;
-      if (module.blob == nullptr) continue;
-      const std::string what = misfit(placed.answer, module.blob->reflection);
-      if (what.empty()) continue;
-      fail(placed, fmt::format("this answer does not fit {}: {}", module.variant->name, what));
-      break;
-    }
-    if (!any) {
+    const auto own = modules_for(placed.answer, modules);
+    if (own.empty()) {
       fail(placed, fmt::format("this answer is for no variant of '{}': no variant has its axes and "
                                "a form that it has a tolerance for",
                                kernel.name));
     }
+    bool fits = true;
+    for (const VariantModule& module : own) {
+      if (module.blob == nullptr) continue;
+      const std::string what = misfit(placed.answer, module.blob->reflection);
+      if (what.empty()) continue;
+      fail(placed, fmt::format("this answer does not fit {}: {}", module.variant->name, what));
+      fits = false;
+      break;
+    }
+    if (!fits) continue;  // its numbers may be those of other constants
+    const auto wrong = typed_answer(placed, own).errors;
+    errors.insert(errors.end(), wrong.begin(), wrong.end());
   }
   return errors;
+}
+
+std::vector<Diagnostic> unproved_classes(const std::vector<KernelModules>& kernels) {
+  // One warning a file, at its first answer of such a kernel.
+  std::map<std::string, Diagnostic> warnings;
+  for (const KernelModules& k : kernels) {
+    if (k.kernel->answers.empty()) continue;
+    std::array<bool, kAnswerClasses> has{}, tried{};
+    for (const VariantModule& module : k.modules) {
+      if (module.blob == nullptr) continue;
+      const auto c = static_cast<std::size_t>(
+          answer_class(module.variant->storage, module.variant->arithmetic));
+      has[c] = true;
+    }
+    for (const PlacedAnswer& placed : k.kernel->answers) {
+      if (placed.answer.subnormal) continue;  // tells nothing of what the kernel computes
+      for (std::size_t c = 0; c < kAnswerClasses; ++c) {
+        tried[c] = tried[c] || spirkiln::is_for(placed.answer, static_cast<AnswerClass>(c));
+      }
+    }
+    std::string classes;
+    for (std::size_t c = 0; c < kAnswerClasses; ++c) {
+      if (has[c] && !tried[c]) classes += (classes.empty() ? "" : ", ") + std::string(kClasses[c]);
+    }
+    if (classes.empty()) continue;
+    const Diagnostic& place = k.kernel->answers.front().position;
+    const auto [it, is_new] = warnings.try_emplace(place.file, place);
+    it->second.text += fmt::format("{}{} ({})", is_new ? "" : ", ", k.kernel->name, classes);
+    if (place.line < it->second.line) {
+      it->second.line = place.line;
+      it->second.column = place.column;
+    }
+  }
+  std::vector<Diagnostic> out;
+  for (auto& [file, warning] : warnings) {
+    warning.severity = Severity::kWarning;
+    warning.text = fmt::format(
+        "variants of these kernels run unproved, since no answer has a "
+        "tolerance for their class: {}",
+        warning.text);
+    out.push_back(std::move(warning));
+  }
+  return out;
+}
+
+std::vector<Answer> typed_answers(const KernelManifest& kernel,
+                                  const std::vector<VariantModule>& modules) {
+  std::vector<Answer> answers;
+  for (const PlacedAnswer& placed : kernel.answers) {
+    answers.push_back(typed_answer(placed, modules_for(placed.answer, modules)).answer);
+  }
+  return answers;
 }
 
 }  // namespace spirkiln::gen

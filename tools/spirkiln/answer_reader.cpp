@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -40,7 +39,7 @@ class Reader {
       fail(node, "an answer is a table: [[kernel.answers]], or in a file of its own [[answer]]");
       return std::nullopt;
     }
-    PlacedAnswer placed{{}, errors_.at(node.source())};
+    PlacedAnswer placed{{}, {}, {}, errors_.at(node.source())};
     Answer& a = placed.answer;
     a.kernel = kernel_;
     const toml::node* result = nullptr;
@@ -59,9 +58,9 @@ class Reader {
       } else if (name == "local_size" || name == "groups") {
         read_sizes(name, value, name == "groups" ? &a.groups : &a.local_size);
       } else if (name == "constants") {
-        read_constants(value, &a);
+        read_constants(value, &placed);
       } else if (name == "push") {
-        read_push(value, &a);
+        read_push(value, &placed);
       } else if (name == "buffers") {
         read_buffers(value, &a);
       } else if (name == "result") {
@@ -148,36 +147,48 @@ class Reader {
     }
   }
 
-  // Whole numbers are 32-bit integers, others floats.
-  std::uint32_t bits(const toml::node& node, std::string_view name) {
-    if (const auto* b = node.as_boolean()) return b->get() ? 1 : 0;
+  // Of 32 bits in any type.
+  WrittenNumber written(const toml::node& node, std::string_view name) {
+    WrittenNumber number{Bits{}, errors_.at(node.source())};
+    if (const auto* b = node.as_boolean()) {
+      number.value = b->get();
+      return number;
+    }
     if (const auto* i = node.as_integer()) {
       if (i->get() >= std::numeric_limits<std::int32_t>::min() && i->get() <= 0xffffffff) {
-        return static_cast<std::uint32_t>(i->get());
+        if (i->flags() == toml::value_flags::none) {
+          number.value = i->get();
+        } else {
+          number.value = Bits{static_cast<std::uint32_t>(i->get())};
+        }
+        return number;
       }
     } else if (node.is_floating_point()) {
-      return std::bit_cast<std::uint32_t>(real(node, name));
+      number.value = double{real(node, name)};
+      return number;
     }
     fail(node, fmt::format("'{}': expected a 32-bit integer, or a float (2.0)", name));
-    return 0;
+    return number;
   }
 
-  void read_constants(const toml::node& node, Answer* a) {
+  void read_constants(const toml::node& node, PlacedAnswer* placed) {
     const toml::table* table = node.as_table();
     if (table == nullptr) return fail(node, "'constants' must be a table such as { slope = 0.5 }");
     for (const auto& [name, value] : *table) {
-      a->constants.emplace_back(name.str(), bits(value, name.str()));
+      placed->answer.constants.emplace_back(name.str(), 0);
+      placed->constants.push_back(written(value, name.str()));
     }
   }
 
-  void read_push(const toml::node& node, Answer* a) {
+  void read_push(const toml::node& node, PlacedAnswer* placed) {
     const toml::array* list = node.as_array();
     if (list == nullptr || list->size() > kMaxAnswerPushWords) {
-      return fail(node, fmt::format("'push' must be a list of at most {} numbers: whole ones are "
-                                    "32-bit integers, others (2.0) floats",
+      return fail(node, fmt::format("'push' must be a list of at most {} numbers, one for each "
+                                    "four bytes of the block",
                                     kMaxAnswerPushWords));
     }
-    for (const toml::node& item : *list) a->push.push_back(bits(item, "push"));
+    for (const toml::node& item : *list) placed->push.push_back(written(item, "push"));
+    placed->answer.push.resize(placed->push.size());
   }
 
   AnswerKind kind(const toml::node& node) {

@@ -82,6 +82,14 @@ std::string check_all_modules(const CompiledKernels& compiled) {
   return errors;
 }
 
+void warn_of_unproved_classes(const CompiledKernels& compiled, const MessageCallback& message) {
+  std::vector<KernelModules> kernels;
+  for (std::size_t k = 0; k < compiled.kernels.size(); ++k) {
+    kernels.push_back({compiled.kernels[k].manifest, modules_of(compiled, k)});
+  }
+  for (const Diagnostic& d : unproved_classes(kernels)) message(d.severity, to_string(d));
+}
+
 // Gives each kernel those of the files that --answers names.
 Status add_answers(const SourceOptions& options, std::vector<Manifest>& manifests,
                    SourceStore& sources) {
@@ -133,9 +141,9 @@ std::vector<PackKernel> packing_of(const CompiledKernels& compiled) {
     PackKernel& next = packing.emplace_back();
     next.name = kernel.manifest->name;
     next.source_hash = static_cast<std::uint32_t>(kernel.source->hash);
-    next.constants = constant_ids(*kernel.manifest, modules_of(compiled, packing.size() - 1));
-    std::vector<Answer> answers;
-    for (const PlacedAnswer& placed : kernel.manifest->answers) answers.push_back(placed.answer);
+    const auto modules = modules_of(compiled, packing.size() - 1);
+    next.constants = constant_ids(*kernel.manifest, modules);
+    const std::vector<Answer> answers = typed_answers(*kernel.manifest, modules);
     if (!answers.empty()) next.parts[kAnswersAttachment] = encode_answers(answers);
   }
   for (const BakeJob& job : compiled.jobs) {
@@ -196,6 +204,7 @@ Result<CompiledKernels> compile_kernels(const SourceOptions& options, const Cach
   if (!errors.empty()) {
     return Error{ErrorCode::kInvalidArgument, std::move(errors)};
   }
+  if (message && options.variant.empty()) warn_of_unproved_classes(compiled, message);
   compiled.packing = packing_of(compiled);
   stats.manifests = compiled.manifests.size();
   stats.kernels = compiled.kernels.size();

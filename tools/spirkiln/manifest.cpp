@@ -63,6 +63,13 @@ class Parser {
         continue;
       }
       if (key.str() != "kernel") {
+        if (key.str() == "answer") {
+          errors_.fail(key.source(),
+                       "[[answer]] makes this a file of answers, not a manifest: give it by "
+                       "--answers (ANSWERS in CMake) or by a kernel's key 'answers', and keep it "
+                       "out of folders of manifests");
+          continue;
+        }
         const auto of_kernel = kernel_keys();
         if (std::find(of_kernel.begin(), of_kernel.end(), key.str()) != of_kernel.end()) {
           errors_.fail(key.source(), fmt::format("'{}' stands below a line [[kernel]]", key.str()));

@@ -61,10 +61,22 @@ struct NamedConstant {
   Diagnostic position;  // its text is empty
 };
 
+// Bits that a number in TOML stands for whatever the type: those of hexadecimal ones and the like.
+struct Bits {
+  std::uint32_t value = 0;
+};
+
+// A number as it is written; its bits depend on the type that the kernel's modules have it in.
+struct WrittenNumber {
+  std::variant<Bits, bool, std::int64_t, double> value;
+  Diagnostic position;  // its text is empty
+};
+
 // What a variant has to compute (table/answers.hpp).
 struct PlacedAnswer {
-  Answer answer;
-  Diagnostic position;  // its text is empty
+  Answer answer;  // the values of constants and push constants are 0
+  std::vector<WrittenNumber> constants, push;  // these values, in the order of the answer's
+  Diagnostic position;                         // its text is empty
 };
 
 struct KernelManifest {

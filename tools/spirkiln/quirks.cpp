@@ -212,14 +212,18 @@ class Parser {
     }
   }
 
-  void read_driver_version(const toml::key& key, const toml::node& node, QuirkSpec& quirk) {
+  // `has_driver`: one is named, if only one that there is not, which was said.
+  void read_driver_version(const toml::key& key, const toml::node& node, bool has_driver,
+                           QuirkSpec& quirk) {
     range(key, node, quirk.first_driver, quirk.last_driver,
           [&](const toml::node& end, bool last) -> std::optional<std::uint32_t> {
             const auto* text = end.as_string();
             if (text == nullptr) return number(end, key.str());
             if (quirk.driver_id == 0) {
-              errors_.fail(end.source(),
-                           "which numbers a version has is the driver's own: give 'driverID'");
+              if (!has_driver) {
+                errors_.fail(end.source(),
+                             "which numbers a version has is the driver's own: give 'driverID'");
+              }
               return std::nullopt;
             }
             const auto version = version_number(text->get(), quirk.driver_id, last);
@@ -236,7 +240,9 @@ class Parser {
   void read_quirk(const toml::table& table) {
     QuirkSpec quirk;
     // What a version means depends on it.
-    if (const toml::node* driver = table.get("driverID")) read_driver(*driver, quirk);
+    const toml::node* driver = table.get("driverID");
+    if (driver != nullptr) read_driver(*driver, quirk);
+    bool wrong_vendor = false;
     for (const auto& [key, node] : table) {
       const std::string_view name = key.str();
       if (name == "kernels") {
@@ -246,12 +252,14 @@ class Parser {
       } else if (name == "forms") {
         read_forms(key, node, quirk);
       } else if (name == "vendorID") {
-        quirk.vendor_id = number(node, name).value_or(0);
+        const auto vendor = number(node, name);
+        wrong_vendor = !vendor;
+        quirk.vendor_id = vendor.value_or(0);
       } else if (name == "deviceID") {
         range(key, node, quirk.first_device, quirk.last_device,
               [&](const toml::node& end, bool) { return number(end, "deviceID"); });
       } else if (name == "driverVersion") {
-        read_driver_version(key, node, quirk);
+        read_driver_version(key, node, driver != nullptr, quirk);
       } else if (name == "reason") {
         quirk.reason = text_value(key, node);
       } else if (name == "source") {
@@ -260,7 +268,7 @@ class Parser {
         unknown_key(key, "[[quirk]]", kQuirkKeys, errors_);
       }
     }
-    if (quirk.vendor_id == 0 && quirk.driver_id == 0) {
+    if (quirk.vendor_id == 0 && driver == nullptr && !wrong_vendor) {
       errors_.fail(table.source(), "[[quirk]] of every device: give 'vendorID' or 'driverID'");
     }
     if (!table.contains("kernels") && !table.contains("axis") && !table.contains("forms")) {

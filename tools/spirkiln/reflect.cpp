@@ -8,6 +8,7 @@
 
 #include "newer_spirv.hpp"
 #include "spirv_module.hpp"
+#include "table/answers.hpp"
 
 namespace spirkiln::gen {
 namespace {
@@ -69,6 +70,41 @@ Status read_binding(const SpirvModule& module, const SpirvModule::Instruction& v
   return Ok{};
 }
 
+// The types of the words that a value at `offset` takes. `size_of` knows its size, so no type is
+// within itself. `matrix_stride` is that of the member: also a column's padding counts as numbers.
+void read_push_types(const SpirvModule& module, std::uint32_t type, std::uint64_t offset,
+                     std::uint32_t matrix_stride, Reflection& out) {
+  const auto& o = module.definition(type)->operands;
+  const auto op = module.definition(type)->op;
+  const std::uint64_t end = 4 * out.push_types.size();
+  if (op == spv::OpTypeInt || op == spv::OpTypeFloat) {
+    if (o[1] != 32 || offset % 4 != 0 || offset >= end) return;
+    out.push_types[offset / 4] = op == spv::OpTypeFloat ? table::SpecType::kFloat
+                                 : o[2] == 0            ? table::SpecType::kUint
+                                                        : table::SpecType::kInt;
+  } else if (op == spv::OpTypeMatrix) {
+    const std::uint32_t component = module.definition(o[1])->operands[1];
+    for (std::uint64_t at = 0; at < std::uint64_t{matrix_stride} * o[2] && offset + at < end;
+         at += 4) {
+      read_push_types(module, component, offset + at, 0, out);
+    }
+  } else if (op == spv::OpTypeVector || op == spv::OpTypeArray) {
+    const std::uint64_t size = module.size_of(o[1], false).value_or(0);
+    const std::uint64_t stride = module.decoration(o[0], spv::DecorationArrayStride).value_or(size);
+    const std::uint32_t length = op == spv::OpTypeArray ? module.evaluate(o[2]).value_or(0) : o[2];
+    if (stride == 0 || stride < size) return;  // elements within each other
+    for (std::uint64_t i = 0; i < length && offset + i * stride < end; ++i) {
+      read_push_types(module, o[1], offset + i * stride, matrix_stride, out);
+    }
+  } else if (op == spv::OpTypeStruct) {
+    for (std::uint32_t m = 0; m + 1 < o.size(); ++m) {
+      const auto at = module.member_decoration(o[0], m, spv::DecorationOffset);
+      const auto columns = module.member_decoration(o[0], m, spv::DecorationMatrixStride);
+      if (at) read_push_types(module, o[m + 1], offset + *at, columns.value_or(0), out);
+    }
+  }
+}
+
 Status read_variable(const SpirvModule& module, const SpirvModule::Instruction& variable,
                      std::uint64_t& shared, Reflection& out) {
   const auto* pointer = module.definition(variable.operands[0]);
@@ -84,6 +120,8 @@ Status read_variable(const SpirvModule& module, const SpirvModule::Instruction& 
       const auto size = module.size_of(pointer->operands[2], false);
       if (!size) return refuse("the push-constant block has no fixed size");
       out.push_bytes = std::max(out.push_bytes, static_cast<std::uint32_t>(*size));
+      out.push_types.resize(std::min(out.push_bytes / 4, kMaxAnswerPushWords));
+      read_push_types(module, pointer->operands[2], 0, 0, out);
       return Ok{};
     }
     case spv::StorageClassWorkgroup: {

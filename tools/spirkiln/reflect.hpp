@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct Reflection {
   std::vector<table::BindingEntry> bindings;  // ascending (set, binding), each once
   std::vector<SpecConstant> specs;            // ascending id
   std::uint32_t push_bytes = 0;
+  // Of the words of the push constants that an answer can give (kMaxAnswerPushWords); nothing where
+  // a word is no whole number or float of 32 bits.
+  std::vector<std::optional<table::SpecType>> push_types;
   std::uint32_t shared_bytes = 0;
   std::array<std::uint32_t, 3> local_size = {1, 1, 1};
   std::array<std::uint32_t, 3> local_size_id = {table::kNone, table::kNone, table::kNone};

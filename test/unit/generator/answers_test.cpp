@@ -262,6 +262,155 @@ TEST_CASE("answers: what does not fit is an error at its place", "[answers]") {
                                "is 'gain'"));
 }
 
+namespace {
+
+// Of every type, as constants and to push; in fp32 the word `either` is a float, else a uint.
+struct Typed : test::Workspace {
+  explicit Typed(const std::string& constants, const std::string& push,
+                 const std::string& tolerance = "fp32 = 1e-5, fp16 = 1e-3") {
+    write("kernels/m.toml",
+          "[[kernel]]\nname = \"typed\"\nsource = \"typed.comp\"\n"
+          "variants = [\"fp32\", \"fp16p\"]\n"
+          "[[kernel.answers]]\ngroups = [1]\nlocal_size = [1]\n"
+          "constants = { " +
+              constants + " }\npush = [" + push +
+              "]\nbuffers = []\n[kernel.answers.result]\nbinding = 0\nvalues = [1, 1, 1, 1]\n"
+              "tolerance = { " +
+              tolerance + " }\n");
+    write("kernels/typed.comp",
+          "#version 450\n"
+          "layout(local_size_x_id = 233) in;\n"
+          "layout(constant_id = 0) const float gain = 1.0;\n"
+          "layout(constant_id = 1) const int shift = 1;\n"
+          "layout(constant_id = 2) const uint count = 1;\n"
+          "layout(constant_id = 3) const bool wide = false;\n"
+          "#if NCNN_fp16_packed\n#define EITHER uint\n#else\n#define EITHER float\n#endif\n"
+          "layout(push_constant) uniform P { float a; int b; uint c; EITHER either; } p;\n"
+          "layout(binding = 0) writeonly buffer Y { sfpvec4 y[]; };\n"
+          "void main() {\n"
+          "  float v = gain * p.a + float(shift + p.b) + float(count + p.c) + float(p.either);\n"
+          "  buffer_st4(y, 0, afpvec4(wide ? afp(v) : afp(0.0)));\n"
+          "}\n");
+  }
+};
+
+std::string refusal(const Typed& p) {
+  const auto run = test::run_bake(p.options());
+  CHECK_FALSE(p.exists("out/test_table.bin"));
+  return run.result.ok() ? "not refused" : run.result.error().message;
+}
+
+Answer baked(const Typed& p) {
+  const auto run = test::run_bake(p.options());
+  INFO((run.result.ok() ? "" : run.result.error().message));
+  REQUIRE(run.result.ok());
+  const auto table = Table::from_file((p / "out/test_table.bin").string());
+  REQUIRE(table.ok());
+  auto answers = answers_of(*table);
+  REQUIRE(answers.size() == 1);
+  return answers[0];
+}
+
+}  // namespace
+
+TEST_CASE("answers: numbers are of the type that the kernel has them in", "[answers]") {
+  using Bits = std::vector<std::uint32_t>;
+  const auto constants = [](const Answer& a) {
+    std::map<std::string, std::uint32_t> bits(a.constants.begin(), a.constants.end());
+    return Bits{bits.at("gain"), bits.at("shift"), bits.at("count"), bits.at("wide")};
+  };
+  const std::string usual = "gain = 2, shift = -3, count = 4294967295, wide = true";
+  // 2.0f is 0x40000000, 1.0f is 0x3f800000, 0.25f is 0x3e800000.
+  Answer a = baked(Typed(usual, "1, -2, 3, 0"));
+  CHECK(constants(a) == Bits{0x40000000, 0xfffffffd, 0xffffffff, 1});
+  CHECK(a.push == Bits{0x3f800000, 0xfffffffe, 3, 0});
+  // Bits stay bits; booleans are whole numbers where the kernel has these.
+  a = baked(Typed("gain = 0x40000000, shift = 0xfffffffd, count = true, wide = 0",
+                  "0x3e800000, 0b101, false, 0x2"));
+  CHECK(constants(a) == Bits{0x40000000, 0xfffffffd, 1, 0});
+  CHECK(a.push == Bits{0x3e800000, 5, 0, 2});
+  // Where variants differ, the answer has the type of those that it is for.
+  CHECK(baked(Typed(usual, "0.25, 0, 0, 2", "fp32 = 1e-5")).push ==
+        Bits{0x3e800000, 0, 0, 0x40000000});
+  CHECK(baked(Typed(usual, "0.25, 0, 0, 2", "fp16 = 1e-3")).push == Bits{0x3e800000, 0, 0, 2});
+}
+
+TEST_CASE("answers: a number that its type does not have is an error at its place", "[answers]") {
+  const auto constant = [](const std::string& text) { return refusal(Typed(text, "0, 0, 0, 0")); };
+  const auto push = [](const std::string& text) { return refusal(Typed("gain = 2", text)); };
+  CHECK_THAT(constant("gain = 2, shift = 1.5"),
+             ContainsSubstring("m.toml:8:33: error: 'shift' is of type int in typed_fp16p: "
+                               "expected a whole number of -2147483648 to 2147483647, or its bits "
+                               "(0x10)"));
+  CHECK_THAT(constant("shift = 2147483648"),
+             ContainsSubstring("m.toml:8:23: error: 'shift' is of"));
+  CHECK_THAT(constant("count = 3.0"), ContainsSubstring("m.toml:8:23: error: 'count' is of type "
+                                                        "uint in typed_fp16p: expected a whole "
+                                                        "number of 0 to 4294967295"));
+  CHECK_THAT(constant("count = -1"), ContainsSubstring("m.toml:8:23: error: 'count' is of"));
+  CHECK_THAT(constant("wide = 2"), ContainsSubstring("m.toml:8:22: error: 'wide' is of type bool "
+                                                     "in typed_fp16p: expected true or false"));
+  CHECK_THAT(constant("wide = 0x2"), ContainsSubstring("'wide' is of type bool"));
+  CHECK_THAT(constant("wide = 1.0"), ContainsSubstring("'wide' is of type bool"));
+  CHECK_THAT(constant("gain = true"), ContainsSubstring("m.toml:8:22: error: 'gain' is of type "
+                                                        "float in typed_fp16p: expected a number"));
+  CHECK_THAT(push("0, 0.5, -1, 0"),
+             ContainsSubstring("m.toml:9:12: error: the push constant at byte 4 is of type int in "
+                               "typed_fp16p: expected a whole number") &&
+                 ContainsSubstring("m.toml:9:17: error: the push constant at byte 8 is of type "
+                                   "uint in typed_fp16p"));
+  CHECK_THAT(push("0, 0, 0, 1"),
+             ContainsSubstring("m.toml:9:18: error: the push constant at byte 12 is of type uint "
+                               "in typed_fp16p and float in typed: give each type an answer of its "
+                               "own, by 'axes' or 'tolerance', or give the number's bits (0x10)"));
+  CHECK_THAT(push("4294967296, 0, 0, 0"), ContainsSubstring("m.toml:9:9: error: 'push': expected a "
+                                                            "32-bit integer, or a float (2.0)"));
+}
+
+TEST_CASE("answers: classes that no answer is for are a warning, one a file", "[answers]") {
+  const auto warnings = [](const gen::BakeOptions& options) {
+    const auto run = test::run_bake(options);
+    INFO((run.result.ok() ? "" : run.result.error().message));
+    REQUIRE(run.result.ok());
+    return run.messages;
+  };
+  CHECK(warnings(Project(answer()).options()).empty());
+  auto said = warnings(Project(replaced(answer(), ", fp16 = 1e-3", "")).options());
+  REQUIRE(said.size() == 1);
+  CHECK_THAT(said[0], ContainsSubstring("m.toml:8:1: warning: variants of these kernels run "
+                                        "unproved, since no answer has a tolerance for their "
+                                        "class: gain (fp16)"));
+
+  // Of two kernels in one file, of which a third one is in no way part.
+  const Project p("");
+  const std::string head = replaced(std::string(kHead), ", \"fp16p\"", ", \"fp16p\", \"fp16pa\"");
+  p.write("kernels/b.toml", replaced(head, "\"gain\"", "\"both\""));
+  p.write("kernels/c.toml", replaced(head, "\"gain\"", "\"none\""));
+  const auto of = [](const std::string& kernel, const std::string& from, const std::string& to) {
+    return replaced(replaced(replaced(replaced(answer(), "[[kernel.answers]]", "[[answer]]"),
+                                      "[kernel.answers.result]", "[answer.result]"),
+                             "axes", "kernel = \"" + kernel + "\"\naxes"),
+                    from, to);
+  };
+  gen::BakeOptions options = p.options();
+  options.answers = {
+      p.write("a.toml", of("gain", "fp32 = 1e-5, ", "") + of("both", "fp32", "fp32"))};
+  said = warnings(options);
+  REQUIRE(said.size() == 1);
+  CHECK_THAT(said[0], ContainsSubstring("a.toml:1:1: warning: ") &&
+                          ContainsSubstring("class: both (fp16a), gain (fp32)"));
+}
+
+TEST_CASE("answers: a file of them among manifests is told from one", "[answers]") {
+  const Project p("");
+  p.write("kernels/answers.toml", "[[answer]]\nkernel = \"gain\"\n");
+  const auto run = test::run_bake(p.options());
+  REQUIRE_FALSE(run.result.ok());
+  CHECK_THAT(run.result.error().message,
+             ContainsSubstring("answers.toml:1:3: error: [[answer]] makes this a file of answers, "
+                               "not a manifest: give it by --answers (ANSWERS in CMake)"));
+}
+
 TEST_CASE("answers: stored and read again they are the same; damaged ones are refused",
           "[answers]") {
   Answer a;

@@ -100,6 +100,19 @@ reason = "measured, too"
   CHECK(parse("").ok());
 }
 
+TEST_CASE("quirks: a device that is named wrongly is one error", "[quirks]") {
+  const auto entry = [](const std::string& device) {
+    const auto file =
+        parse("[[quirk]]\nkernels = [\"k\"]\nreason = \"r\"\nsource = \"s\"\n" + device + "\n");
+    return file.ok() ? "not refused" : file.error().message;
+  };
+  CHECK(entry("driverID = \"MESA_RADVV\"\ndriverVersion = \"25.0\"") ==
+        "q.toml:5:12: error: no driver 'MESA_RADVV'; the nearest is 'MESA_RADV'");
+  CHECK(entry("vendorID = -1") == "q.toml:5:12: error: 'vendorID' must be a number of 32 bits");
+  CHECK(entry("vendorID = 0") ==
+        "q.toml:1:1: error: [[quirk]] of every device: give 'vendorID' or 'driverID'");
+}
+
 TEST_CASE("quirks: each mistake is an error at its place", "[quirks]") {
   struct Case {
     std::string text, message;

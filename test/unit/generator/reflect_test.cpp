@@ -181,3 +181,20 @@ TEST_CASE("reflect: damaged words are an error or a reflection, never a crash", 
     (void)gen::spec_names(copy);
   }
 }
+
+TEST_CASE("reflect: each word of the push constants has its type", "[reflect]") {
+  const auto r = reflection(
+      "#version 450\n"
+      "struct S { float f; int i; };\n"
+      "layout(push_constant) uniform P { uint a; vec2 b; layout(offset = 16) S s[2]; mat2 m;\n"
+      "  double d; vec3 v; } p;\n"
+      "layout(binding = 0) writeonly buffer O { float o[]; };\n"
+      "void main() { o[p.a] = p.b.x + p.s[1].f + p.m[1].y + float(p.d) + p.v.z + float(p.s[1].i); "
+      "}\n");
+  // std430: a 0; b 8; s 16 and 24; m 32; d 48; v 64.
+  const auto u = std::optional(table::SpecType::kUint), i = std::optional(table::SpecType::kInt),
+             f = std::optional(table::SpecType::kFloat), none = std::optional<table::SpecType>();
+  CHECK(r.push_bytes == 76);
+  CHECK(r.push_types ==
+        std::vector{u, none, f, f, f, i, f, i, f, f, f, f, none, none, none, none, f, f, f});
+}
